@@ -21,7 +21,7 @@ from course_lib.viz.drawings.marks import (
 TOP, GAP, SHEET = 60.0, 34.0, 5.0  # where the blocks begin; between them; from sheet to sheet
 MOST_CELLS = 10  # of an edge whose cells are drawn; a longer one is a box without cells
 MOST_SHEETS = 3
-WIDEST, HIGHEST = 120.0, 96.0  # of a block, in pixels
+WIDEST, HIGHEST = 120.0, 80.0  # of a block, in pixels
 Role = Literal["shared", "summed", "left", "right", "left alone", "right alone"]
 SAYS: Mapping[Role, str] = {
     "shared": "in all three: one sheet for each",
@@ -143,7 +143,7 @@ def draw_einsum(
         for_role = _with(roles, role)
         if for_role:
             lines.append(_line(y, for_role, role, names=names, sizes=sizes))
-            y += 27
+            y += 25
     gone = "".join(letter for letter in roles if letter not in result)
     stays = f"{_listed(result)} {'stay' if len(result) > 1 else 'stays'}" if result else ""
     if gone:

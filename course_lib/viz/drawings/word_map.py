@@ -145,7 +145,7 @@ def _around(spot: Point, word: str) -> list[_Place]:
     x, y = spot
     width = text_width(word, 12.5)
     places: list[_Place] = []
-    for distance in (0.0, 7.0, 14.0, 22.0):
+    for distance in (0.0, 7.0, 14.0, 22.0, 31.0):
         near = RADIUS + 3 + distance
         options: list[tuple[Point, Anchor]] = [
             ((x + near, y), "start"),
@@ -203,18 +203,24 @@ def _placed(choices: Sequence[Sequence[_Place]], dots: Sequence[_Box]) -> list[_
         static.append((covered.sum(dim=1), torch.tensor([place.cost for place in options])))
     chosen = [int((10 * covered + cost).argmin()) for covered, cost in static]
     taken = torch.stack([each[at] for each, at in zip(boxes, chosen, strict=True)])
+    weights = torch.ones(len(choices))
+    settled = False
     for _ in range(ROUNDS):
-        worst, before = 0.0, list(chosen)
+        before = list(chosen)
         for i, (covered, cost) in enumerate(static):
-            others = _overlaps(boxes[i], taken)
+            others = _overlaps(boxes[i], taken) * weights
             others[:, i] = 0
-            trouble = covered + others.sum(dim=1)
-            chosen[i] = int((10 * trouble + cost).argmin())
-            worst = max(worst, float(trouble[chosen[i]]))
+            # Once no text covers another, each may only move to what it likes better.
+            dear = 1e6 if settled else 10.0
+            chosen[i] = int((dear * (covered + others.sum(dim=1)) + cost).argmin())
             taken[i] = boxes[i][chosen[i]]
-        if chosen == before:
+        shared = _overlaps(taken, taken).fill_diagonal_(0).sum(dim=1)
+        shared += torch.stack([each[0][at] for each, at in zip(static, chosen, strict=True)])
+        settled = bool((shared == 0).all())
+        if settled and chosen == before:
             break
-    if chosen != before or worst > 0:
+        weights[shared > 0] *= 2  # the others have to make room for who found none
+    if not settled:
         return None
     return [options[at] for options, at in zip(choices, chosen, strict=True)]
 
