@@ -38,8 +38,8 @@ def draw_position_clocks(
         caption: one sentence below.
 
     Raises:
-        ValueError: the columns are no pairs of sine and cosine, or too many; a position is not in
-            the table; or there are fewer than two positions.
+        ValueError: the columns are no pairs of sine and cosine, too many, or do not change; a
+            position is not in the table; or there are fewer than two positions.
     """
     length, d_model = table.shape
     if d_model % 2 or not 2 <= d_model <= 2 * MOST_PAIRS:
@@ -61,6 +61,11 @@ def draw_position_clocks(
             "the layout interleaved (sin, cos, sin, cos, …), and does the table begin at 0?"
         )
     speeds = [math.atan2(*pair) for pair in pairs[1].tolist()]  # in radians per position
+    if min(speeds) <= 0:
+        raise ValueError(
+            f"expected hands that run clockwise, got {min(speeds):.2g} radians from position 0 to "
+            "1: are the columns sin before cos, and do they change?"
+        )
     frames = [
         Frame([_panel(p, pairs[p].tolist(), speeds)], _sentence(p, speeds)) for p in positions
     ]

@@ -103,6 +103,14 @@ def test_other_tables_than_pairs_of_sine_and_cosine_are_refused():
         draw_position_clocks(TABLE[:, :7])
 
 
+def test_hands_that_stand_still_or_run_backwards_are_refused():
+    for signs in ([1.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.0, 1.0]):
+        table = sinusoidal_positions(20, 4) * torch.tensor(signs)
+        table[:, 3] = table[:, 3].where(torch.tensor(signs[2] != 0), torch.ones(20))
+        with pytest.raises(ValueError, match="expected hands that run clockwise"):
+            draw_position_clocks(table, [0, 1])
+
+
 def test_positions_without_a_row_are_refused():
     with pytest.raises(ValueError, match="two positions below 40"):
         draw_position_clocks(TABLE[:40])
