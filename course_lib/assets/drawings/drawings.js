@@ -15,14 +15,20 @@ function inline(image) {
 }
 
 /**
- * Put a slider and a button below the frames of a film.
+ * Put a slider and a button below the frames of a film, or below panels that build up: those hold
+ * marks that are there from one state to another.
  * @param {HTMLElement} film
  */
 function direct(film) {
   const frames = /** @type {HTMLElement[]} */ ([...film.querySelectorAll(".dw-frame")]);
-  const says = frames.map((frame) => frame.querySelector("p")?.textContent ?? "");
+  const marks = /** @type {NodeListOf<SVGElement>} */ (film.querySelectorAll("[data-from]"));
+  /** @type {string[]} */
+  const says = film.dataset.says
+    ? JSON.parse(film.dataset.says)
+    : frames.map((frame) => frame.querySelector("p")?.textContent ?? "");
+  const last = says.length - 1;
   const slider = Object.assign(document.createElement("input"), {
-    type: "range", min: "0", max: String(frames.length - 1), value: film.dataset.start,
+    type: "range", min: "0", max: String(last), value: film.dataset.start,
   });
   slider.setAttribute("aria-label", film.dataset.name ?? "");
   slider.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the arrow keys
@@ -35,6 +41,9 @@ function direct(film) {
     slider.setAttribute("aria-valuetext", says[at]);
     sentence.textContent = says[at];
     frames.forEach((frame, i) => { frame.hidden = i !== at; });
+    marks.forEach(({ classList, dataset: { from, to } }) => {
+      classList.toggle("off", at < Number(from) || at > Number(to ?? last));
+    });
   };
   const stop = () => {
     clearInterval(timer);
@@ -44,7 +53,7 @@ function direct(film) {
   const next = () => {
     if (!film.isConnected) return stop(); // the cell was cleared
     show(Number(slider.value) + 1);
-    if (Number(slider.value) === frames.length - 1) stop();
+    if (Number(slider.value) === last) stop();
   };
   slider.addEventListener("input", () => {
     film.classList.add("moved");
@@ -54,7 +63,7 @@ function direct(film) {
   button.addEventListener("click", () => {
     film.classList.add("moved");
     if (timer) return stop();
-    if (Number(slider.value) === frames.length - 1) show(0);
+    if (Number(slider.value) === last) show(0);
     button.textContent = "❚❚ Pause";
     timer = window.setInterval(next, Number(film.dataset.milliseconds));
   });

@@ -8,6 +8,7 @@ the controls of a film. Where nothing runs, there is no control that does nothin
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -206,6 +207,53 @@ class Film(Drawing):
             data_start=self.start,
             data_milliseconds=round(1000 * self.seconds),
             data_name=self.name,
+        )
+
+
+class Buildup(Drawing):
+    """Panels that build up under one slider with a button *Play*, stored once for all states.
+
+    A piece with ``data_from=i`` is there from state i on, one with ``data_to=i`` until state i. A
+    long film of this kind costs what its last state costs. Where no script runs, the last state is
+    shown: give class "off" to what is not part of it.
+
+    Args:
+        panels: in their last state.
+        says: for each state, what is to be seen; at least two.
+        seconds: that a state is shown while it plays.
+        name: what the slider chooses, for screen readers.
+        caption, wide: as in ``Drawing``.
+    """
+
+    def __init__(
+        self,
+        *panels: Panel,
+        says: Sequence[str],
+        seconds: float = 0.7,
+        name: str = "step",
+        caption: str = "",
+        wide: bool = False,
+    ) -> None:
+        if len(says) < 2:
+            raise CourseError(f"what builds up has at least two states, got {len(says)}")
+        super().__init__(*panels, caption=caption, wide=wide)
+        self.says, self.seconds, self.name = tuple(says), seconds, name
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [f"{len(self.says)} states; the last: {self.says[-1]}", super().__repr__()]
+        )
+
+    def to_html(self) -> str:
+        """What a notebook stores; a page may show it as well."""
+        row = "".join(panel.image() for panel in self.panels)
+        return self._fragment(
+            element("div", row, cls="dw-row dw-frames"),
+            "dw-film",
+            data_start=len(self.says) - 1,
+            data_milliseconds=round(1000 * self.seconds),
+            data_name=self.name,
+            data_says=json.dumps(self.says, ensure_ascii=False),
         )
 
 
