@@ -1,0 +1,148 @@
+"""Sentences in batches as rows of boxes, their padding hatched, in several orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from course_lib.viz.drawings.colours import ink
+from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
+from course_lib.viz.drawings.marks import element, label, text_width
+
+FIRST, ROW, BETWEEN = 86.0, 26.0, 18.0  # the top of the first row; rows and batches apart
+BOX_HEIGHT, LEFT = 20.0, 26.0  # of a token's box; room for the number of its sentence
+WIDEST, NARROWEST = 28.0, 14.0  # of a token's box
+TALLEST = 420.0  # a panel
+
+
+class Batch(NamedTuple):
+    """The indices of its sentences, how long the longest is, and how many pads that costs."""
+
+    rows: Sequence[int]
+    longest: int
+    pads: int
+
+
+def draw_padding(
+    lengths: Sequence[int],
+    orders: Mapping[str, Sequence[Sequence[int]]],
+    *,
+    lit: str,
+    caption: str = "",
+) -> Drawing:
+    """Draw the same sentences in batches of several orders, a panel for each.
+
+    The shares of padding are computed here: each batch is as wide as its longest sentence.
+
+    Args:
+        lengths: tokens of each sentence.
+        orders: what the order is called -> batches of indices, each sentence once.
+        lit: the order that the text speaks of, whose share is written in colour.
+        caption: one sentence below.
+
+    Raises:
+        ValueError: batches that are not all sentences, each once, or more or longer sentences
+            than there is room for.
+    """
+    if not lengths or min(lengths) < 1:
+        raise ValueError(f"expected sentences of at least one token, got lengths {list(lengths)}")
+    if lit not in orders:
+        raise ValueError(f"expected lit to be one of {', '.join(orders)}, got {lit!r}")
+    width = min(WIDEST, (WIDTH - LEFT - 2) / max(lengths))
+    if width < NARROWEST:
+        most = int((WIDTH - LEFT - 2) / NARROWEST)
+        raise ValueError(f"expected sentences of at most {most} tokens, got {max(lengths)}")
+    drawn: dict[str, list[Batch]] = {}
+    for name, batches in orders.items():
+        if sorted(i for rows in batches for i in rows) != list(range(len(lengths))) or not all(
+            batches
+        ):
+            raise ValueError(
+                f"expected batches of {name!r} with the sentences 0 to {len(lengths) - 1}, each "
+                f"once, got {[list(rows) for rows in batches]}"
+            )
+        if text_width(name) * 1.08 > WIDTH:
+            raise ValueError(f"expected names of orders that fit into a line, got {name!r}")
+        drawn[name] = [_batch(rows, lengths) for rows in batches]
+    height = max(map(_height, drawn.values()))
+    if height > TALLEST:
+        raise ValueError(
+            f"expected batches that fit into {TALLEST:.0f} pixels, got {len(lengths)} sentences in "
+            f"{max(map(len, drawn.values()))} batches, {height:.0f} pixels: draw fewer"
+        )
+    return Drawing(
+        *(
+            _panel(name, batches, lengths, width=width, height=height, lit=name == lit)
+            for name, batches in drawn.items()
+        ),
+        caption=caption,
+    )
+
+
+def _batch(rows: Sequence[int], lengths: Sequence[int]) -> Batch:
+    longest = max(lengths[i] for i in rows)
+    return Batch(rows, longest, sum(longest - lengths[i] for i in rows))
+
+
+def _height(batches: Sequence[Batch]) -> float:
+    return FIRST + ROW * sum(len(batch.rows) for batch in batches) + BETWEEN * (len(batches) - 1)
+
+
+def _panel(
+    name: str,
+    batches: Sequence[Batch],
+    lengths: Sequence[int],
+    *,
+    width: float,
+    height: float,
+    lit: bool,
+) -> Panel:
+    pads = sum(batch.pads for batch in batches)
+    total = pads + sum(lengths)
+    share = f"{100 * pads / total:.0f} %"
+    pieces = [
+        label((0, 48), share, cls="big", anchor="start", colour="accent" if lit else None),
+        label(
+            (100, 53),
+            f"padding: {pads} of {total} boxes",
+            cls="aside",
+            anchor="start",
+        ),
+    ]
+    y = FIRST
+    for batch in batches:
+        for i in batch.rows:
+            pieces.append(
+                label((LEFT - 10, y + BOX_HEIGHT / 2), str(i + 1), cls="aside", anchor="end")
+            )
+            pieces += [
+                _box(LEFT + width * at, y, width, real=at < lengths[i])
+                for at in range(batch.longest)
+            ]
+            y += ROW
+        y += BETWEEN
+    told = "; ".join(
+        f"rows {', '.join(str(i + 1) for i in batch.rows)} of "
+        f"{', '.join(str(lengths[i]) for i in batch.rows)} tokens, {batch.pads} padding"
+        for batch in batches
+    )
+    return Panel(
+        title=name,
+        description=f"{len(batches)} batches. {told}. In all, {pads} of {total} are pads, {share}.",
+        body="".join(pieces),
+        height=height,
+    )
+
+
+def _box(x: float, y: float, width: float, *, real: bool) -> str:
+    return element(
+        "rect",
+        x=float(x + 1),
+        y=float(y),
+        width=float(width - 2),
+        height=BOX_HEIGHT,
+        rx=5,
+        fill=ink("german-box" if real else "hidden"),
+        stroke=ink("german" if real else "line"),
+        stroke_dasharray=None if real else "3 3",
+    )
