@@ -13,6 +13,7 @@ from torch import Tensor
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
 from course_lib.viz.drawings.marks import (
+    Anchor,
     element,
     group,
     label,
@@ -346,12 +347,14 @@ def _scale(axis: _Axis) -> str:
     zero = axis.x(0)
     first, second = axis.names
     pieces.append(_line(zero, BARS_TOP - 26, zero, base, dashes="2 3"))
-    for x, name, anchor in ((zero - 8, second, "end"), (zero + 8, first, "start")):
+    sides: tuple[tuple[float, float, str, Anchor], ...] = (
+        (zero - 8, zero - 8, second, "end"),
+        (zero + 8, WIDTH - zero - 8, first, "start"),
+    )
+    for x, room, name, anchor in sides:
         words = f"{name} better"
-        room = zero - 8 if anchor == "end" else WIDTH - zero - 8
         if text_width(words, 12) <= room:
-            side = "end" if anchor == "end" else "start"
-            pieces.append(label((x, BARS_TOP - 20), words, cls="aside", anchor=side))
+            pieces.append(label((x, BARS_TOP - 20), words, cls="aside", anchor=anchor))
     return "".join(pieces)
 
 
