@@ -27,6 +27,7 @@ STARTER = """
   };
   const look = (times) => {
     for (const el of document.querySelectorAll("[data-live=ID]:not([data-found])")) {
+      if (!el.querySelector("[data-packed]")) continue; // the page has not been read so far
       el.dataset.found = "";
       start(el).catch((error) => console.error("The interactive figure did not start:", error));
     }

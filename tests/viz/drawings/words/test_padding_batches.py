@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.padding_batches import draw_padding
+from course_lib.viz.drawings.words.padding_batches import draw_padding
 
 SVG = "{http://www.w3.org/2000/svg}"
 LENGTHS = [3, 9, 4, 8, 3, 10]

@@ -7,7 +7,7 @@ import torch
 from course_lib.model import sinusoidal_positions
 from course_lib.viz.drawings.drawing import WIDTH
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.position_clocks import POSITIONS, draw_position_clocks
+from course_lib.viz.drawings.words.position_clocks import POSITIONS, draw_position_clocks
 
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = sinusoidal_positions(61, 8)

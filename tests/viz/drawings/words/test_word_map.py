@@ -6,7 +6,7 @@ import torch
 
 from course_lib.viz.drawings.drawing import WIDTH
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.word_map import draw_word_map
+from course_lib.viz.drawings.words.word_map import draw_word_map
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = "dog cat horse teacher doctor farmer sees hears buys".split()

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib.model import MultiHeadAttention, merge_heads
-from course_lib.viz.drawings.head_sum import draw_head_sum
+from course_lib.viz.drawings.attention.head_sum import draw_head_sum
 from course_lib.viz.drawings.marks import signed
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from course_lib.model import DecoderBlock, EncoderBlock, MultiHeadAttention, Transformer, preset
-from course_lib.viz.drawings.block_parts import Sublayer, read_block
-from course_lib.viz.drawings.block_stacks import block_stacks, draw_block_stacks
 from course_lib.viz.drawings.marks import text_width
+from course_lib.viz.drawings.model.block_parts import Sublayer, read_block
+from course_lib.viz.drawings.model.block_stacks import block_stacks, draw_block_stacks
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZES = {"d_model": 16, "d_ff": 32, "n_heads": 2}

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.viz.drawings.marks import signed, text_width
-from course_lib.viz.drawings.norm_blocks import draw_norm_blocks
+from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = [["the", "cat", "sleeps"], ["it", "rains", "pad"]]

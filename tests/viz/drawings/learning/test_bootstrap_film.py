@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from course_lib.viz.drawings.bootstrap_film import draw_bootstrap
+from course_lib.viz.drawings.learning.bootstrap_film import draw_bootstrap
 from course_lib.viz.drawings.marks import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"

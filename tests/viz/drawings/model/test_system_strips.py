@@ -7,7 +7,13 @@ import pytest
 
 from course_lib.model import PRESETS, Transformer, TransformerConfig, preset
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.system_strips import KEY, PLACES, SILENT, VOCABULARY, draw_systems
+from course_lib.viz.drawings.model.system_strips import (
+    KEY,
+    PLACES,
+    SILENT,
+    VOCABULARY,
+    draw_systems,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 SYSTEMS = ("naive_mt", "fastai_qa", "fastestimator_ted", "einsum_scratch", "wmt14_de_en")

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from course_lib.viz.drawings.residual_streams import THICKEST, draw_residual_streams
+from course_lib.viz.drawings.model.residual_streams import THICKEST, draw_residual_streams
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEN = [0.1 ** (10 - i) for i in range(11)], [1.1 ** (10 - i) for i in range(11)]

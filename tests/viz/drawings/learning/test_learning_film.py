@@ -5,7 +5,12 @@ import pytest
 import torch
 
 from course_lib.viz.drawings.drawing import WIDTH
-from course_lib.viz.drawings.learning_film import MISSING, Snapshot, draw_learning, mark_words
+from course_lib.viz.drawings.learning.learning_film import (
+    MISSING,
+    Snapshot,
+    draw_learning,
+    mark_words,
+)
 from course_lib.viz.drawings.marks import text_width
 
 SOURCES = [each.split() for each in ("die Katze schläft .", "der alte Hund trinkt Tee .")]

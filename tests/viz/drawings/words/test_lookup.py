@@ -6,8 +6,8 @@ import torch
 
 from course_lib.model import sinusoidal_positions
 from course_lib.viz.drawings.drawing import WIDTH
-from course_lib.viz.drawings.lookup import CELL, draw_lookup
 from course_lib.viz.drawings.marks import signed, text_width
+from course_lib.viz.drawings.words.lookup import CELL, draw_lookup
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS, VOCABULARY = ["i", "like", "tea"], ["<pad>", "i", "like", "tea"]

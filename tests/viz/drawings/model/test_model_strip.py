@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from course_lib.model import DecoderBlock, EncoderBlock, preset
-from course_lib.viz.drawings.block_parts import read_block
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.model_strip import (
+from course_lib.viz.drawings.model.block_parts import read_block
+from course_lib.viz.drawings.model.model_strip import (
     DECODER,
     ENCODER,
     PLACES,

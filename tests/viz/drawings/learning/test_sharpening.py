@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from course_lib.viz.drawings.learning.sharpening import draw_sharpening
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.sharpening import draw_sharpening
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAIRS = [

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.errors import CourseError
 from course_lib.model import KeyValueCache, MultiHeadAttention, causal_mask
-from course_lib.viz.drawings.cache_steps import draw_cache_steps
+from course_lib.viz.drawings.attention.cache_steps import draw_cache_steps
 from course_lib.viz.drawings.drawing import WIDTH, Buildup, Panel
 from course_lib.viz.drawings.marks import text_width
 

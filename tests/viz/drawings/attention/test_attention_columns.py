@@ -3,7 +3,7 @@ import re
 import pytest
 import torch
 
-from course_lib.viz.drawings.attention_columns import LEAST, WIDEST, attention_columns
+from course_lib.viz.drawings.attention.attention_columns import LEAST, WIDEST, attention_columns
 from course_lib.viz.drawings.drawing import WIDTH
 from course_lib.viz.drawings.marks import text_width
 

@@ -3,7 +3,7 @@ import re
 import pytest
 import torch
 
-from course_lib.viz.drawings.valley import draw_valley
+from course_lib.viz.drawings.learning.valley import draw_valley
 
 HESSIAN = torch.tensor([[1.0, 0.0], [0.0, 25.0]])
 PATHS = {

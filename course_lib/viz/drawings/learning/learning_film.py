@@ -11,7 +11,7 @@ from itertools import groupby
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.viz.drawings.attention_columns import attention_columns
+from course_lib.viz.drawings.attention.attention_columns import attention_columns
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
 from course_lib.viz.drawings.marks import LINE, element, label, text_width
 

@@ -7,7 +7,6 @@ from typing import Literal
 from torch import nn
 
 from course_lib.model import Transformer
-from course_lib.viz.drawings.block_parts import Sublayer, read_block
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import (
@@ -20,6 +19,7 @@ from course_lib.viz.drawings.marks import (
     sublayer,
     text_width,
 )
+from course_lib.viz.drawings.model.block_parts import Sublayer, read_block
 
 Side = Literal["encoder", "decoder"]
 LESSONS = {"self_attention": "04", "cross_attention": "04", "feed_forward": "03"}

@@ -3,8 +3,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 import torch
 
+from course_lib.viz.drawings.attention.einsum_axes import draw_einsum
 from course_lib.viz.drawings.drawing import WIDTH
-from course_lib.viz.drawings.einsum_axes import draw_einsum
 from course_lib.viz.drawings.marks import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,7 +5,7 @@ import torch
 
 from course_lib.decoding import sampling_probabilities
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.next_word import draw_next_word
+from course_lib.viz.drawings.words.next_word import draw_next_word
 
 WORDS = "bed sofa chair roof table floor car book tree idea because moon".split()
 LOGITS = torch.tensor([4.0, 3.7, 3.2, 2.9, 2.6, 2.5, 2.0, 1.4, 1.2, 0.0, -0.5, -0.8])

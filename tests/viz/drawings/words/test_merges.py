@@ -4,7 +4,7 @@ import pytest
 
 from course_lib.viz.drawings.drawing import WIDTH
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.merges import draw_merges
+from course_lib.viz.drawings.words.merges import draw_merges
 
 SVG = "{http://www.w3.org/2000/svg}"
 MERGES = [("e", "a"), ("t", "ea")]

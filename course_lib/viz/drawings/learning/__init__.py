@@ -1,0 +1,1 @@
+"""Drawings of learning: of training, and of measuring what was learnt."""

@@ -1,0 +1,1 @@
+"""Drawings of the model: its parts, and how they are joined."""

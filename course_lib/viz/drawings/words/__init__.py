@@ -1,0 +1,1 @@
+"""Drawings of words: as ids, vectors, positions, batches, and as what comes next."""

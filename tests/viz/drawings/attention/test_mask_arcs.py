@@ -1,0 +1,59 @@
+"""Arcs go where the mask allows it, and the square below them is the mask."""
+
+import re
+
+import pytest
+import torch
+
+from course_lib.model import causal_mask
+from course_lib.viz.drawings.attention.mask_arcs import (
+    PADDING,
+    cross_attention_lines,
+    self_attention_arcs,
+)
+
+WORDS = ["we", "like", "tea", PADDING]
+
+
+def square(panel):
+    """What each cell of the mask is filled with, in order."""
+    return re.findall(r'width="15" height="15" fill="([^"]+)"', panel.body)
+
+
+@pytest.mark.parametrize("lit", [0, 1, 2])
+def test_the_square_is_the_mask_and_the_lit_row_has_the_accent(lit):
+    mask = causal_mask(4).reshape(4, 4)
+    cells = square(self_attention_arcs("Past", WORDS, mask, language="english", lit=lit))
+    for i, row in enumerate(mask.tolist()):
+        for j, may in enumerate(row):
+            seen = "var(--accent)" if i == lit else "var(--hair)"
+            assert cells[4 * i + j] == (seen if may else "url(#hidden)"), (i, j)
+
+
+def test_one_arc_leaves_the_lit_word_for_each_word_it_may_look_at():
+    mask = torch.ones(4, 4, dtype=torch.bool)
+    for allowed in range(1, 5):
+        mask[1] = torch.arange(4) < allowed
+        panel = self_attention_arcs("x", WORDS, mask, language="english", lit=1)
+        arcs = re.findall(r'<path [^>]*stroke="var\(--accent\)" stroke-width="2.4"', panel.body)
+        assert len(arcs) == allowed
+        assert ("×" in panel.body) is (allowed < 4)  # what it may not look at is marked
+
+
+def test_the_description_names_the_words_that_may_be_looked_at():
+    mask = torch.tensor([[True, True, True, False]] * 4)
+    panel = self_attention_arcs("Encoder", WORDS, mask, language="german", lit=2)
+    assert panel.description == "Of we, like, tea, pad, tea may look at we, like, tea."
+
+
+def test_cross_attention_has_a_line_for_each_pair_that_is_allowed():
+    mask = torch.tensor([[True, True, True, False]] * 2)
+    panel = cross_attention_lines(
+        "Cross", ["wir", "mögen"], WORDS, mask, languages=("german", "english"), lit=1
+    )
+    strong, quiet = (
+        re.findall(rf'<path [^>]*stroke="var\(--{colour}\)"', panel.body)
+        for colour in ("accent", "line")
+    )
+    assert (len(strong), len(quiet)) == (3, 3)
+    assert len(square(panel)) == 8
