@@ -46,6 +46,11 @@ def number(value: float, digits: int = 1) -> str:
     return f"{value:.{digits}f}"
 
 
+def brief(value: float, digits: int = 1) -> str:
+    """A number for people: without the zeros at its end."""
+    return f"{round(value, digits):g}"
+
+
 def signed(value: float, digits: int = 0) -> str:
     """A number as people read it, with a true minus and no negative zero."""
     text = f"{value:.{digits}f}"

@@ -14,6 +14,7 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
 from course_lib.viz.drawings.marks import (
     Anchor,
+    brief,
     element,
     group,
     label,
@@ -214,7 +215,7 @@ def _draws(n: int) -> str:
 def _share(part: int, whole: int) -> str:
     """A share in per cent, without a zero for what is merely rare."""
     percent = 100 * part / whole
-    return "none" if part == 0 else f"{number(percent, 0 if percent >= 1 else 1)} %"
+    return "none" if part == 0 else f"{brief(percent, 0 if percent >= 1 else 1)} %"
 
 
 def _which(n: int) -> str:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
-from course_lib.viz.drawings.marks import Point, element, group, label, number, text_width
+from course_lib.viz.drawings.marks import Point, brief, element, group, label, number, text_width
 
 TOP, BELOW, EDGE = 62.0, 34.0, 10.0  # above, below and beside the valley
 TALLEST, FLATTEST = 320.0, 90.0  # of the valley
@@ -162,7 +162,7 @@ def _panel(
     return Panel(
         title=name,
         description=(
-            f"In a valley {number(narrow)} times as long as it is wide, {name} goes from the loss "
+            f"In a valley {brief(narrow)} times as long as it is wide, {name} goes from the loss "
             f"{_short(losses[0])} to {_short(losses[1])} in {steps} steps; the cross is the "
             "minimum."
         ),

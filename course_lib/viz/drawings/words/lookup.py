@@ -12,6 +12,7 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import (
     arrow,
+    brief,
     element,
     label,
     number,
@@ -79,7 +80,7 @@ def draw_lookup(
     largest = max(float(part.abs().max()) for part in parts) or 1.0
     steps = [
         (f"row {row_of_word}", f"of “{word}”", row),
-        (f"× √{len(row)}", f"{number(root)} times as large", row * root),
+        (f"× √{len(row)}", f"{brief(root)} times as large", row * root),
         (f"+ position {position}", "its encoding", encoding),
         ("= vector", "word and position", total),
     ]

@@ -13,6 +13,7 @@ from torch import Tensor
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
 from course_lib.viz.drawings.marks import (
+    brief,
     element,
     group,
     label,
@@ -101,8 +102,8 @@ def draw_next_word(
             f"{len(rows)} rows, the widest {width:.0f}: {', '.join(row.name for row in rows)}"
         )
     sheet = _Sheet(rows, width, max(max(r.plain, r.share, r.final) for r in rows), language)
-    rule = f"top-k {top_k}" if top_p is None else f"top-p {number(top_p, 2)}"
-    warm = number(temperature, 2)
+    rule = f"top-k {top_k}" if top_p is None else f"top-p {brief(top_p, 2)}"
+    warm = brief(temperature, 2)
     gone = len(words) - int(kept.sum())
     panels = (
         sheet.score(temperature),
@@ -186,7 +187,7 @@ class _Sheet:
         low, high = min(0.0, *known), max(0.0, *known)
         scale = (BARS_END - self._left) / ((high - low) or 1)
         zero = self._left - low * scale
-        parts = [self._heads("logit", "" if temperature == 1 else f"÷ {number(temperature, 2)}")]
+        parts = [self._heads("logit", "" if temperature == 1 else f"÷ {brief(temperature, 2)}")]
         for row, y in self._heights():
             if row.score is not None:
                 start = zero + min(0.0, row.score) * scale
@@ -218,12 +219,12 @@ class _Sheet:
                     _extra(f"{row.plain:.2f}", y),
                 ]
         told = ", ".join(f"{row.name} {row.share:.2f}" for row in self.rows)
-        also, note = "", f"softmax at temperature {number(temperature, 2)}"
+        also, note = "", f"softmax at temperature {brief(temperature, 2)}"
         if temperature != 1:
             plain = ", ".join(f"{row.name} {row.plain:.2f}" for row in self.rows)
             also = f" Dashed, at temperature 1: {plain}."
             note += "; dashed: at 1"
-        told = f"Probabilities at temperature {number(temperature, 2)}: {told}.{also}"
+        told = f"Probabilities at temperature {brief(temperature, 2)}: {told}.{also}"
         return self._panel(1, told, *parts, note=note)
 
     def cut(self, rule: str, *, by_sum: bool, gone: int) -> Panel:

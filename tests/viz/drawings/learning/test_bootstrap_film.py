@@ -86,7 +86,7 @@ def test_every_draw_is_in_the_histogram_once_while_draws_are_squares():
 
 def test_only_bars_below_zero_are_lit_at_the_end():
     histogram = film().frames[-1].panels[1].body
-    zero = float(re.search(r"M([\d.]+) 50L", histogram)[1])
+    zero = float(re.search(r"M([\d.]+) 50(?:\.0)?L", histogram)[1])
     bars = re.findall(r'<rect x="([\d.]+)"[^>]*fill="var\(--(\w+)\)"', histogram)
     assert {(float(x) < zero - 1, colour) for x, colour in bars} == {
         (True, "accent"),

@@ -35,7 +35,7 @@ def panels():
 def bars(panel):
     """Width and colour of each bar, after the track that stands for 1."""
     found = re.findall(
-        r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="18" rx="3" '
+        r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="18.0" rx="3" '
         r'fill="var\(--(\w+)\)"',
         panel.body,
     )

@@ -20,7 +20,7 @@ from course_lib.viz.drawings.model.model_strip import (
 
 BOLD = 1.16  # how much wider than others bold letters are, at most
 SVG = "{http://www.w3.org/2000/svg}"
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PARTS = {part.name for part in (*ENCODER, *DECODER)}
 
 
