@@ -19,7 +19,7 @@ from course_lib.errors import CourseError
 from course_lib.terminal import say
 
 Model = Literal["everyday", "small"]
-DEFAULT_MODEL: Model = "small"
+DEFAULT_MODEL: Model = "everyday"
 MODEL_HELP = (
     "a model that comes with the course: everyday, for short German sentences, or small, for the "
     f"sentences of the course's grammar (default: {DEFAULT_MODEL})"
@@ -194,17 +194,14 @@ def run_translator(options: TranslatorOptions) -> int:
     return 0
 
 
-def page_of(model: Model, *, other_page: str | None = "") -> str:
+def page_of(model: Model, *, other_page: str = "") -> str:
     """The page of a model that comes with the course, with a link to the page of the other."""
     from course_lib.data import load_corpus
     from course_lib.training import load_translator
-    from course_lib.training.runs.checkpoint import PRETRAINED
     from course_lib.viz.web.translator_page import translator_page
 
     # Of the grammar's sentences, all words are known and the right translation.
     pairs = load_corpus("grammar_de_en").pairs("test", 300) if model == "small" else []
     sentences = [(pair.source_text, pair.target_text) for pair in pairs]
     translator = load_translator(model=model)
-    if not all(path.is_file() for path in PRETRAINED.values()):
-        other_page = None
     return translator_page(translator, model, sentences=sentences, other_page=other_page)

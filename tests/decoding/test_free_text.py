@@ -11,7 +11,6 @@ from course_lib.data import load_corpus
 from course_lib.decoding import Decoding, translate_free_text
 from course_lib.decoding.free_text import LONG, make_readable
 from course_lib.training import load_translator
-from course_lib.training.runs.checkpoint import PRETRAINED
 from tests.decoding.free_text_translator import free_text_translator
 
 CASES = json.loads((Path(__file__).parent / "free_text_cases.json").read_text("utf-8"))
@@ -34,7 +33,6 @@ def test_a_remark_says_what_cannot_be_read(translator, text, kinds):
     assert [kind for kind in remarks if kind != "cut_off"] == kinds  # its weights are noise
 
 
-@pytest.mark.skipif(not PRETRAINED["everyday"].is_file(), reason="it does not ship yet")
 def test_the_everyday_model_makes_the_same_remarks():
     everyday = load_translator(model="everyday")
     for text, kinds in CASES["remarks"]:

@@ -45,10 +45,11 @@ German to English, for short sentences: `course translate "Ich habe keine Zeit!"
 - Captions of [Multi30k](https://github.com/multi30k/dataset) (Elliott et al. 2016): translations,
   by professionals, of the captions of Flickr30k (Young et al. 2014). Its README (2026) gives the
   photographs for research and education that is not commercial, and names no licence for the texts.
-- Sentences of the course's own grammar, `grammar_de_en`.
+- The course's own phrasebook, pairs of sentences joined by a conjunction, and sentences of its
+  grammar, `grammar_de_en`.
 
-None of the sentences is in this file, nor in the course. The course's code is MIT. The weights were
-made for teaching and research; for anything else, train without captions
+None of the sentences of others is in this file, nor in the course. The course's code is MIT. The
+weights were made for teaching and research; for anything else, train without captions
 (`--corpus tatoeba_de_en`), or look at the terms of the data.
 
 **Splits.** {splits} were held out from training. Pairs of Tatoeba that share a sentence, on either

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import get_args
 
 from course_lib.training import load_translator
-from course_lib.training.runs.checkpoint import PRETRAINED
 from course_lib.translation_verbs import Model, page_of
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.packed_model import pack_model
@@ -24,8 +23,8 @@ from tools.site import ASSETS, ROOT
 PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
 # The first is typed into on the first page.
-MODELS = [model for model in get_args(Model) if PRETRAINED[model].is_file()]
-PAGES = dict(zip(MODELS, ("translator.html", "other_translator.html"), strict=False))
+MODELS: tuple[Model, ...] = get_args(Model)
+PAGES = dict(zip(MODELS, ("translator.html", "other_translator.html"), strict=True))
 LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 

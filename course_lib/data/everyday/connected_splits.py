@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from course_lib.data.cleaning import key
 from course_lib.data.pairs import TextPair
@@ -65,6 +65,12 @@ def connected_groups(pairs: Sequence[TextPair]) -> list[list[int]]:
     for i, (source, _) in enumerate(sides):
         groups[root(source)].append(i)
     return list(groups.values())
+
+
+def without_sentences_of(pairs: Iterable[TextPair], held_out: Sequence[TextPair]) -> list[TextPair]:
+    """The pairs of which no side is one of those that are held out."""
+    known = [{_same(pair[side]) for pair in held_out} for side in (0, 1)]
+    return [pair for pair in pairs if all(_same(pair[i]) not in known[i] for i in (0, 1))]
 
 
 def _same(text: str) -> str:

@@ -58,7 +58,7 @@ def with_variation(pair: TextPair, seed: int = 0) -> TextPair:
     for german, english, names in _FREQUENT:
         if rng.random() < KEPT:
             continue
-        name = _invented(rng) if rng.random() < INVENTED else rng.choice(names)
+        name = invented_name(rng) if rng.random() < INVENTED else rng.choice(names)
         source, target = _replace(source, target, german, english, name)
     if rng.random() >= KEPT:
         source, target = _with_other_numbers(source, target, rng)
@@ -72,7 +72,7 @@ def _replace(source: str, target: str, german: str, english: str, name: str) -> 
     return in_source.sub(name, source), in_target.sub(name, target)
 
 
-def _invented(rng: random.Random) -> str:
+def invented_name(rng: random.Random) -> str:
     """Such as Kranik or Feiberg."""
     middle = rng.choice(_MIDDLES)
     return rng.choice(_ONSETS) + middle + rng.choice(_CODAS)

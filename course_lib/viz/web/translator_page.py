@@ -24,7 +24,7 @@ def translator_page(
     name: str,
     *,
     sentences: Sequence[Text] = (),
-    other_page: str | None = "",
+    other_page: str = "",
 ) -> str:
     """The page as text.
 
@@ -34,7 +34,7 @@ def translator_page(
         sentences: with their right translations, of which a button picks one; those that belong to
             the model's texts are added.
         other_page: address of the other model's page; by default the page names the command that
-            writes it. None: there is no other model.
+            writes it.
 
     Raises:
         CourseError: the page's script cannot compute this model.
@@ -46,7 +46,7 @@ def translator_page(
         if other_page
         else f"<code>course translator --model {name_of_other}</code> writes"
     )
-    other = "" if other_page is None else f"{link} the model that {reason}."
+    other = f"{link} the model that {reason}."
     known = sum(not word.startswith("<") for word in translator.source_vocabulary.tokens)
     packed = pack_model(
         translator,

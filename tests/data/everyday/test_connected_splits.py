@@ -9,6 +9,7 @@ from course_lib.data.everyday.connected_splits import (
     LARGEST_GROUP,
     connected_groups,
     connected_splits,
+    without_sentences_of,
 )
 from course_lib.data.pairs import TextPair
 
@@ -63,3 +64,8 @@ def test_neighbours_of_a_held_out_split_are_rarely_connected():
     same = [a.target_text == b.target_text for a, b in itertools.pairwise(splits["test"])]
     assert sum(same) < 20  # in the order of the file it would be 300
     assert splits["train"] == [pair for pair in pairs if pair in splits["train"]]
+
+
+def test_pairs_with_a_sentence_that_is_held_out_are_left_out():
+    pairs = [TextPair("Renn", "Go!"), TextPair("Geh!", "run."), TextPair("Geh!", "Go!")]
+    assert without_sentences_of(pairs, PAIRS[:2]) == [TextPair("Geh!", "Go!")]

@@ -105,9 +105,12 @@ def test_capitals_change_nothing_else():
         assert made.target_text.lower() == pair.target_text
 
 
-def test_everyday_has_captions_and_the_grammar_in_training_only(cache, monkeypatch):
+def test_everyday_has_what_tatoeba_lacks_in_training_only(cache, monkeypatch):
     monkeypatch.setattr(tatoeba, "HELD_OUT", {"test": 10, "valid": 5})
     monkeypatch.setattr(mixture, "GRAMMAR_PAIRS", 50)
+    monkeypatch.setattr(mixture, "JOINED", 30)
+    phrases = [TextPair(f"Ich mag {name}!", f"I love {name}!") for name in WOMEN]
+    monkeypatch.setattr(mixture, "all_phrases", lambda: phrases)
     rows = [f"I like {name}.\tIch mag {name}.\n" for name in WOMEN]
     (cache / "tatoeba").mkdir(parents=True)
     (cache / "tatoeba" / "deu.txt").write_text("".join(rows))
@@ -119,8 +122,11 @@ def test_everyday_has_captions_and_the_grammar_in_training_only(cache, monkeypat
     corpus = load_corpus("everyday_de_en")
     train = [pair.source_text for pair in corpus.pairs("train")]
     assert sum("rennt train" in text for text in train) == 20
-    assert sum(text.startswith("Ich mag") for text in train) == len(WOMEN) - 15
-    assert len(train) == 20 + len(WOMEN) - 15 + 50
+    # What is held out is missing in the phrasebook as well: another mark makes no other sentence.
+    left = len(WOMEN) - 15
+    assert sum(text.startswith("Ich mag") and text.endswith("!") for text in train) == left
+    assert sum(text.count("ich mag") for text in train) == 30  # joined
+    assert len(train) == left + left + 30 + 20 + 50
     held_out = [pair.source_text for name in ("valid", "test") for pair in corpus.pairs(name)]
     assert all(text.startswith("Ich mag") for text in held_out)
     assert all("rennt val" in pair.source_text for pair in corpus.pairs("captions"))

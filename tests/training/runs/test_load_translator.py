@@ -2,12 +2,14 @@
 
 from typing import get_args
 
+import numpy as np
 import pytest
 
 from course_lib.errors import CourseError
 from course_lib.training import load_translator
 from course_lib.training.runs.checkpoint import PRETRAINED
 from course_lib.translation_verbs import DEFAULT_MODEL, Model
+from course_lib.viz import explore_model
 
 
 def test_the_lessons_translator_is_the_small_one():
@@ -37,9 +39,19 @@ def test_a_path_and_a_model_together_are_refused(tmp_path):
         load_translator(tmp_path, model="small")
 
 
-@pytest.mark.skipif(not PRETRAINED["everyday"].is_file(), reason="it does not ship yet")
 def test_the_everyday_translator_knows_its_languages_and_is_small():
     everyday = load_translator(model="everyday")
     assert everyday.language_evidence is not None and "ß" in everyday.known_characters
     assert str(everyday.translate("Ich liebe dich.")) == "I love you."
-    assert PRETRAINED["everyday"].stat().st_size < 4.3e6
+    assert PRETRAINED["everyday"].stat().st_size < 4.2e6
+
+
+def test_the_explorer_shows_what_the_everyday_translator_attends_to():
+    everyday = load_translator(model="everyday")
+    translation, record = everyday.attend("Ich liebe dich.")
+    label = everyday.source_vocabulary.label
+    source = [label(token) for token in translation.source]
+    written = [label(token) for token in translation.target]
+    data = explore_model(record, [*written, "<eos>"], source).select(kind="cross").data
+    assert data.key_tokens == ("▁Ich", "▁liebe", "▁dich", ".")
+    assert data.gold == () and np.allclose(data.weights.sum(axis=-1), 1, atol=1e-5)
