@@ -97,8 +97,9 @@ _SMALL = (
 TEXTS = {
     "everyday": ModelTexts(
         asked="German text",
-        lead="It reads plain German, in short sentences, and learnt it from examples alone, within "
-        "minutes on two cores. So it is often wrong; it underlines what it is unsure of.",
+        lead="It reads plain German, best in sentences of up to six words: longer ones lose their "
+        "way, and so do rare names. It learnt from examples alone, in half an hour on two cores, "
+        "and underlines what it is unsure of.",
         token="a word with the space before it (▁) or, of a rare word, a part",
         other=("small", "knows the right answer to everything it says"),
         bits=8,
