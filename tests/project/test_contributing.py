@@ -19,7 +19,10 @@ SPANS = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", TEXT, flags=re.M |
 CODE = SPANS + re.findall(r"^(?:make|python|course) .*", TEXT, re.MULTILINE)
 EXAMPLES = ("my_item", "my-item", "16_topic")  # what a contributor might add
 NOT_OURS = ("build", "twine")  # of the environment in which a release is made
-MADE_BY_A_RUN = ("evidence/", "runs/small", ".venv", ".venv/bin/activate", ".venv/bin/lint-imports")
+MADE_BY_A_RUN = (
+    *("evidence/", "runs/small", "runs/everyday"),
+    *(".venv", ".venv/bin/activate", ".venv/bin/lint-imports"),
+)
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|\w+\.(?:py|md|toml|yml|cff|txt|safetensors)")
 NAME = re.compile(r"[A-Z]\w+(?:\.\w+)?")
 

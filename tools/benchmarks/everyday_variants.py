@@ -42,10 +42,10 @@ AVERAGED = 5  # checkpoints, of the last fifth of the training
 
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "recipe": ("the recipe", ()),
-    "words": ("words instead of pieces, as many", ("tokens=words",)),
+    "words": ("words instead of subwords, as many", ("tokens=words",)),
     "separate": ("a vocabulary for each language", ("shared_vocabulary=false",)),
-    "fewer_pieces": ("1,800 pieces", ("vocab_size=1800",)),
-    "more_pieces": ("7,200 pieces", ("vocab_size=7200",)),
+    "fewer_subwords": ("1,800 subwords", ("vocab_size=1800",)),
+    "more_subwords": ("7,200 subwords", ("vocab_size=7200",)),
     "tied": ("one table for embeddings and output", ("model.tying=all",)),
     "deeper": (
         "5 layers of width 128",

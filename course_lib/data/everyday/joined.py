@@ -13,7 +13,7 @@ _GERMAN = {*"ich du er sie es wir ihr das der die mein meine dein deine sein sei
 _ENGLISH = {*"i he she it we they you that this the my your his her there".split()}
 
 
-def joined_pairs(pairs: Sequence[TextPair], size: int, seed: int = 0) -> list[TextPair]:
+def joined_pairs(pairs: Sequence[TextPair], size: int, *, seed: int = 0) -> list[TextPair]:
     """Statements at random, two and two, joined by a conjunction that keeps their word order.
 
     Args:

@@ -40,7 +40,7 @@ COLOURS = {
     # Verdicts, always with a mark or a word.
     "right": Colour("#0a7a52", "#43c592", "CanvasText"),
     "wrong": Colour("#bf2430", "#ff858a", "CanvasText"),
-    # The one thing that the text speaks of.
+    # The one thing that the text is about.
     "accent": Colour("#a8157d", "#ff8ad8", "Highlight"),
 }
 
@@ -65,12 +65,12 @@ HATCHING = "url(#hidden)"  # a drawing gives the pattern an id of its own
 
 @cache
 def stylesheet(name: str) -> str:
-    """``picture``: of what stands inside a drawing; ``page``: of its place in a page."""
+    """``picture``: of what stands inside a drawing; ``page``: of the page around it."""
     return (ASSETS / f"{name}.css").read_text("utf-8")
 
 
 def variables(names: Collection[str] = tuple(COLOURS)) -> str:
-    """CSS that gives these colours their values in all drawings, by the theme of their place."""
+    """CSS that gives these colours their values in all drawings, by the theme of the page."""
     light = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
     both = "".join(
         f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names

@@ -1,7 +1,7 @@
 """A drawing as a notebook stores it: pictures that scripts, where they run, make part of the page.
 
 A notebook's page takes out ``<svg>`` and ``<style>`` where it does not trust them, and leaves
-``<img>``. So a panel is stored as an image, which follows the theme of its place, and a script
+``<img>``. So a panel is stored as an image, which follows the theme of the page, and a script
 puts the same bytes there as inline SVG: for forced colours, for text that can be selected, and for
 the controls of a film. Where nothing runs, there is no control that does nothing.
 """
@@ -41,7 +41,7 @@ class Panel:
     Args:
         title: its heading, a few words.
         description: what is to be seen, with its numbers, for who does not see it.
-        body: pieces of SVG, from ``marks``; the title is written above them.
+        body: SVG, from ``marks``; the title is written above them.
         height, width: in pixels.
         note: a line in small letters below the title.
     """
@@ -213,7 +213,7 @@ class Film(Drawing):
 class Buildup(Drawing):
     """Panels that build up under one slider with a button *Play*, stored once for all states.
 
-    A piece with ``data_from=i`` is there from state i on, one with ``data_to=i`` until state i. A
+    A graphic with ``data_from=i`` is there from state i on, one with ``data_to=i`` until state i. A
     long film of this kind costs what its last state costs. Where no script runs, the last state is
     shown: give class "off" to what is not part of it.
 

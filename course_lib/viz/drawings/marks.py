@@ -1,4 +1,4 @@
-"""What drawings are made of: each function returns a piece of SVG, in pixels of a panel.
+"""What drawings are made of: each function returns SVG, in pixels of a panel.
 
 A word is a rounded box, a vector a strip of cells, a matrix a block of strips, a sublayer a box
 with the number of its lesson, the residual stream a thick band. The same thing has the same size
@@ -71,7 +71,7 @@ def text_width(words: str, size: float = 14) -> float:
 
 
 def group(*parts: str, cls: str | None = None, at: Point = (0, 0), **attributes: object) -> str:
-    """Several pieces as one, moved to ``at``."""
+    """Several graphics as one, moved to ``at``."""
     moved = f"translate({number(at[0])} {number(at[1])})" if at != (0, 0) else None
     return element("g", "".join(parts), cls=cls, transform=moved, **attributes)
 
@@ -120,7 +120,7 @@ def token(
         word: what is written in it.
         language: German is blue, English orange, padding hatched.
         width: by default that of the word.
-        strong: with a thick border and bold, for the one that the text speaks of.
+        strong: with a thick border and bold, for the one that the text is about.
         height: of the box.
     """
     width = width or token_width(word)
@@ -169,13 +169,13 @@ def vector(
             negative numbers.
         digits: after the point, of the numbers in the cells; None writes none.
     """
-    pieces = []
+    graphics = []
     for i, value in enumerate(values):
         x, y = (at[0], at[1] + i * cell) if vertical else (at[0] + i * cell, at[1])
         share = min(1.0, abs(value) / largest)
         seen = share > 0.004
         name = colour or ("positive" if value > 0 else "negative")
-        pieces.append(
+        graphics.append(
             element(
                 "rect",
                 x=float(x),
@@ -188,7 +188,7 @@ def vector(
             )
         )
         if digits is not None:
-            pieces.append(
+            graphics.append(
                 label(
                     (x + cell / 2, y + cell / 2),
                     signed(value, digits),
@@ -196,7 +196,7 @@ def vector(
                     colour="page" if share > 0.6 else None,
                 )
             )
-    return "".join(pieces)
+    return "".join(graphics)
 
 
 def matrix(

@@ -45,7 +45,7 @@ def test_a_variant_of_half_the_cost_trains_for_twice_the_steps_and_is_measured_o
     main(["--out", str(tmp_path), "--only", "words", "--seeds", "0"])
     table = capsys.readouterr().out.strip().splitlines()[-4:]
     assert table[2].startswith("| the recipe | 0.0 M | 50 | 2 | ")
-    assert table[3].startswith("| words instead of pieces, as many | 0.0 M | 100 | 2 | ")
+    assert table[3].startswith("| words instead of subwords, as many | 0.0 M | 100 | 2 | ")
 
 
 def test_the_cost_of_the_recipe_is_1(toy, monkeypatch):

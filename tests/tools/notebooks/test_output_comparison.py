@@ -218,7 +218,7 @@ def test_a_drawing_may_move_by_a_tenth_of_a_pixel() -> None:
 
 
 @pytest.mark.parametrize("change", [{"x": 11.0}, {"words": "0.86"}, {"title": "Mix"}])
-def test_a_drawing_with_another_place_number_or_word_is_another(change) -> None:
+def test_a_drawing_with_another_coordinate_number_or_word_is_another(change) -> None:
     [found] = differences([drawing(**change)], [drawing()])
     assert found.startswith("output 1, drawing: (- stored, + now)")
     assert not only_rounded([drawing(**change)], [drawing()])

@@ -116,7 +116,8 @@ def test_a_bar_appears_on_a_terminal_only(translator, monkeypatch, capsys):
 def test_a_sentence_of_another_language_is_called_that_and_not_listed_word_by_word(
     translator, capsys
 ):
-    assert main(["translate", "The cook sleeps.", "Hallo, die Köchin schläft."]) == 0
+    texts = ["The cook sleeps.", "Hallo, die Köchin schläft."]
+    assert main(["translate", "--model", "small", *texts]) == 0
     err = capsys.readouterr().err
     none = "course translate: This translator reads German, and knows none of these words.\n"
     assert err.startswith(none) and "does not know 'the'" not in err and err.count("none of") == 1

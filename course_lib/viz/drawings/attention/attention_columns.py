@@ -44,7 +44,7 @@ def attention_columns(
         queries: the words that look, one for each row.
         keys: the words that are looked at, one for each column.
         languages: of the queries and of the keys.
-        lit: the index of the query that the picture speaks of. Its strongest line has the accent,
+        lit: the index of the query that the picture is about. Its strongest line has the accent,
             its others the colour of attention, and all other lines are grey. None: all lines have
             the colour of attention.
         headings: of the queries and of the keys.

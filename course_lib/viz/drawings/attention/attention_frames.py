@@ -171,7 +171,7 @@ def draw_attention(
         f"“{most_attended}”.",
     )
     return Film(
-        [Frame([each], said) for each, said in zip(frames, says, strict=True)],
+        [Frame([each], told) for each, told in zip(frames, says, strict=True)],
         seconds=2.6,
         name="frame",
         caption=caption,

@@ -64,7 +64,7 @@ def draw_cache_steps(
 def _panel(
     title: str, words: Sequence[str], counts: Sequence[int], *, left: float, cell: int
 ) -> Panel:
-    pieces, present = [], set()
+    graphics, present = [], set()
     last = len(words) - 1
     for i, (word, count, total) in enumerate(zip(words, counts, accumulate(counts), strict=True)):
         y = ROWS_AT + i * cell
@@ -76,18 +76,18 @@ def _panel(
             row += [_cells(look, at, y, cell=cell)] if at else []
         end = (left + (i + 1) * cell + 6, y + cell / 2)
         row.append(label(end, f"+{count}", cls="aside", anchor="start"))
-        pieces.append(group(*row, data_from=i))
+        graphics.append(group(*row, data_from=i))
         number = label((WIDTH - 2, ROWS_AT + 24), str(total), cls="big", anchor="end")
         hidden = None if i == last else "off"
-        pieces.append(group(number, cls=hidden, data_from=i, data_to=i))
+        graphics.append(group(number, cls=hidden, data_from=i, data_to=i))
         present |= set(looks)
-    pieces.append(label((WIDTH - 2, ROWS_AT + 50), "keys computed", cls="aside", anchor="end"))
+    graphics.append(label((WIDTH - 2, ROWS_AT + 50), "keys computed", cls="aside", anchor="end"))
     bottom, x = ROWS_AT + len(words) * cell + 12, left
     names = {"new": "new", "again": "computed again", "kept": "kept"}
     for look, name in names.items():
         if look in present:
-            pieces.append(_cells(look, [x], bottom, cell=16))
-            pieces.append(label((x + 22, bottom + 8), name, cls="aside", anchor="start"))
+            graphics.append(_cells(look, [x], bottom, cell=16))
+            graphics.append(label((x + 22, bottom + 8), name, cls="aside", anchor="start"))
             x += 22 + text_width(name, 12) + 18
     each = ", ".join(map(str, counts))
     return Panel(
@@ -96,7 +96,7 @@ def _panel(
             f"A row for each step, a cell for each of {', '.join(words)} so far. Keys computed, "
             f"step by step: {each}; in all {sum(counts)}."
         ),
-        body="".join(pieces),
+        body="".join(graphics),
         height=bottom + 20,
     )
 

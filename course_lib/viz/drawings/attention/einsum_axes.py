@@ -89,19 +89,19 @@ def draw_einsum(
         names,
     )
     at_left, above = (beside, corner[1]), (corner[0], TOP + depth)
-    pieces = [
+    graphics = [
         _sheets(at_left, inner_x, tall_px, n=(cells[1], cells[0]), sheets=sheets),
         _sheets(above, wide_px, inner_y, n=(cells[3], cells[2]), sheets=sheets),
         _sheets(corner, columns_px, rows_px, n=(cells[5], cells[4]), sheets=sheets),
     ]
-    pieces += _one_number(
+    graphics += _one_number(
         (at_left, above, corner),
         spans=(inner_x, inner_y),
         cell=cell,
         numbers=(cells[4], cells[5]),
         all_of=(tall_px if tall != rows else 0.0, wide_px if wide != columns else 0.0),
     )
-    pieces += _names(
+    graphics += _names(
         (at_left, above, corner),
         right_of=(inner_x, wide_px, columns_px),
         below=(tall_px, inner_y, rows_px),
@@ -110,7 +110,7 @@ def draw_einsum(
     )
     if tall:
         colour = None if tall == rows else "accent"
-        pieces.append(
+        graphics.append(
             label(
                 (beside - 8, corner[1] + tall_px / 2),
                 _edge(tall, sizes),
@@ -121,7 +121,7 @@ def draw_einsum(
         )
     if wide:
         colour = None if wide == columns else "accent"
-        pieces.append(
+        graphics.append(
             label(
                 (corner[0] + depth + wide_px / 2, TOP - 12),
                 _edge(wide, sizes),
@@ -129,7 +129,7 @@ def draw_einsum(
                 colour=colour,
             )
         )
-    pieces += _inner_edges(
+    graphics += _inner_edges(
         (at_left[0] + inner_x / 2 + depth, corner[1] - depth),
         (corner[0], above[1] + inner_y / 2),
         inner=inner,
@@ -165,7 +165,7 @@ def draw_einsum(
             title=title,
             description=f"The einsum {left},{right}->{result}. {shape}. {told}.",
             note=f"{left}, {right} → {result or 'a number'}",
-            body="".join(pieces + lines),
+            body="".join(graphics + lines),
             height=y - 8,
         ),
         caption=caption,
@@ -251,13 +251,13 @@ def _listed(letters: str) -> str:
 
 def _sheets(at: Point, width: float, height: float, *, n: tuple[int, int], sheets: int) -> str:
     """Blocks behind each other; the cells of the first are drawn, where they are few."""
-    pieces = []
+    graphics = []
     for i in reversed(range(sheets)):
         x, y = at[0] + SHEET * i, at[1] - SHEET * i
-        pieces.append(
+        graphics.append(
             element("rect", x=x, y=y, width=width, height=height, fill=ink("page"), stroke="none")
         )
-        pieces.append(
+        graphics.append(
             element(
                 "rect",
                 x=x,
@@ -280,8 +280,8 @@ def _sheets(at: Point, width: float, height: float, *, n: tuple[int, int], sheet
             for i in range(1, n[1])
         )
     if inside:
-        pieces.append(element("path", d=inside, fill="none", stroke=ink("hair")))
-    return "".join(pieces)
+        graphics.append(element("path", d=inside, fill="none", stroke=ink("hair")))
+    return "".join(graphics)
 
 
 def _one_number(
@@ -344,19 +344,19 @@ def _inner_edges(
 ) -> list[str]:
     """The edges that vanish: an arc joins them where both have the same letters."""
     (x, y), (right_x, right_y) = top_of_left, side_of_right
-    pieces = []
+    graphics = []
     if inner:
         words = _edge(inner, sizes)
         bend = (x, right_y)
         for end in ((x, y - 5), (right_x - 6, right_y)):
-            pieces.append(arrow(bend, end, colour="accent", width=2))
+            graphics.append(arrow(bend, end, colour="accent", width=2))
         at = (bend[0] - _chip_width(words) / 2, bend[1] - 11)
-        pieces.append(_chip(at, words, vanishes=True))
-        return pieces
+        graphics.append(_chip(at, words, vanishes=True))
+        return graphics
     if across[0]:
-        pieces.append(label((x, y - 12), _edge(across[0], sizes), cls="bold", colour="accent"))
+        graphics.append(label((x, y - 12), _edge(across[0], sizes), cls="bold", colour="accent"))
     if across[1]:
-        pieces.append(
+        graphics.append(
             label(
                 (right_x - 8, right_y),
                 _edge(across[1], sizes),
@@ -365,7 +365,7 @@ def _inner_edges(
                 colour="accent",
             )
         )
-    return pieces
+    return graphics
 
 
 def _require_room(middles: tuple[float, float], right: float, names: Sequence[str]) -> None:
@@ -412,15 +412,15 @@ def _line(
     y: float, letters: str, role: Role, *, names: tuple[str, str, str], sizes: Mapping[str, int]
 ) -> str:
     """A line of the list below: the letters, their sizes, and what becomes of them."""
-    pieces, x = [], 1.0
+    graphics, x = [], 1.0
     for letter in letters:
         words = _edge(letter, sizes)
-        pieces.append(_chip((x, y - 11), words, vanishes=role not in ("shared", "left", "right")))
+        graphics.append(_chip((x, y - 11), words, vanishes=role not in ("shared", "left", "right")))
         x += _chip_width(words) + 4
     says = SAYS[role].format(*names)
     if x + 4 + text_width(says, 12) > WIDTH:
         raise ValueError(
             f"expected words that fit into a line, got {letters} {says!r}: choose shorter names"
         )
-    pieces.append(label((x + 4, y), says, cls="aside", anchor="start"))
-    return "".join(pieces)
+    graphics.append(label((x + 4, y), says, cls="aside", anchor="start"))
+    return "".join(graphics)

@@ -35,11 +35,11 @@ def draw_head_sum(
     its own slice of W^O, added up. Both sides are computed here.
 
     Args:
-        contexts: what each head brings back for the word, before W^O.
+        contexts: the context that each head has made for the word, before W^O.
         weight: of ``out_proj``, as ``nn.Linear`` stores it.
         bias: of ``out_proj``.
         word: whose output is drawn.
-        lit: the head that the picture speaks of.
+        lit: the head that the picture is about.
         numbers: which of the output's numbers are shown, at most five.
         caption: one sentence that a person would say.
 

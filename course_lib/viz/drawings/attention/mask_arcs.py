@@ -35,10 +35,10 @@ def self_attention_arcs(
         words: with ``PADDING`` for padding, which looks at nothing here.
         mask: True = may attend; rows look, columns are looked at.
         language: of the words.
-        lit: the index of the word that the picture speaks of.
+        lit: the index of the word that the picture is about.
     """
-    middles, row = _spread(words, language, WORDS_AT, lit)
-    quiet, loud = [], []
+    middles, row = _in_a_row(words, language, WORDS_AT, lit)
+    quiet, strong = [], []
     top = WORDS_AT - 4
     for i, word in enumerate(words):
         for j in range(len(words)):
@@ -46,17 +46,17 @@ def self_attention_arcs(
                 height = _rise(middles[i] - middles[j])
                 start = (middles[i], top)
                 if i == lit:
-                    loud.append(arc(start, middles[j], height=height, colour="accent", width=2.4))
+                    strong.append(arc(start, middles[j], height=height, colour="accent", width=2.4))
                 else:
                     quiet.append(arc(start, middles[j], height=height, width=1, head=False))
     if mask[lit, lit]:
-        loud.append(arc((middles[lit], top), middles[lit], height=13, colour="accent", width=2.4))
+        strong.append(arc((middles[lit], top), middles[lit], height=13, colour="accent", width=2.4))
     hidden = [j for j in range(len(words)) if not mask[lit, j]]
     if hidden:
         end = middles[hidden[0]]
         height = _rise(middles[lit] - end) * 0.72
         start = (middles[lit], top)
-        loud += [
+        strong += [
             arc(start, end, height=height, colour="soft", dashes="3 4", head=False),
             sign(((middles[lit] + end) / 2, top - height), "×", radius=8),
         ]
@@ -64,7 +64,7 @@ def self_attention_arcs(
     return Panel(
         title=title,
         description=f"Of {', '.join(words)}, {words[lit]} may look at {', '.join(seen)}.",
-        body=group(*quiet, opacity=0.5) + "".join(loud) + row + _square(words, words, mask, lit),
+        body=group(*quiet, opacity=0.5) + "".join(strong) + row + _square(words, words, mask, lit),
         height=MASK_AT + MASK_CELL * len(words) + 8,
     )
 
@@ -86,10 +86,10 @@ def cross_attention_lines(
         sources: the words that are looked at, with ``PADDING`` for padding.
         mask: True = may attend.
         languages: of the targets and of the sources.
-        lit: the index of the target that the picture speaks of.
+        lit: the index of the target that the picture is about.
     """
-    above, upper = _spread(targets, languages[0], 46, lit)
-    below, lower = _spread(sources, languages[1], WORDS_AT, None)
+    above, upper = _in_a_row(targets, languages[0], 46, lit)
+    below, lower = _in_a_row(sources, languages[1], WORDS_AT, None)
     lines = []
     for i in sorted(range(len(targets)), key=lambda i: i == lit):  # the lit one above the others
         strong = i == lit
@@ -117,7 +117,7 @@ def _line(above: float, below: float, *, strong: bool) -> str:
     )
 
 
-def _spread(
+def _in_a_row(
     words: Sequence[str], language: Language, y: float, lit: int | None
 ) -> tuple[list[float], str]:
     """Words in a row over the panel: their middles, and their boxes."""
@@ -139,14 +139,14 @@ def _rise(distance: float) -> float:
 
 def _square(rows: Sequence[str], columns: Sequence[str], mask: Tensor, lit: int) -> str:
     """The mask: a row for each word that looks, hatched where it may not."""
-    x, pieces = WIDTH / 2 - len(columns) * MASK_CELL / 2 + 20, []
+    x, graphics = WIDTH / 2 - len(columns) * MASK_CELL / 2 + 20, []
     for i, word in enumerate(rows):
         y = MASK_AT + i * MASK_CELL
         cls = "aside bold" if i == lit else "aside"
-        pieces.append(label((x - 6, y + MASK_CELL / 2), word, cls=cls, anchor="end"))
+        graphics.append(label((x - 6, y + MASK_CELL / 2), word, cls=cls, anchor="end"))
         for j in range(len(columns)):
             colour = ("accent" if i == lit else "hair") if mask[i, j] else "hidden"
-            pieces.append(
+            graphics.append(
                 element(
                     "rect",
                     x=x + j * MASK_CELL,
@@ -158,4 +158,4 @@ def _square(rows: Sequence[str], columns: Sequence[str], mask: Tensor, lit: int)
                     stroke_width=1.5,
                 )
             )
-    return "".join(pieces)
+    return "".join(graphics)

@@ -92,8 +92,8 @@ class _Axis:
         self, values: list[float], observed: float, *, names: tuple[str, str], unit: str
     ) -> None:
         self.values, self.observed, self.names, self.unit = values, observed, names, unit
-        spread = torch.tensor(values).std().item()
-        self.digits = max(0, -math.floor(math.log10(2 * spread)) + 1)
+        deviation = torch.tensor(values).std().item()
+        self.digits = max(0, -math.floor(math.log10(2 * deviation)) + 1)
         low, high = min(*values, observed, 0.0), max(*values, observed, 0.0)
         self.bin = _nice((high - low) / 30)
         # Zero is an edge, so that no bar has draws on both sides of it.
@@ -196,7 +196,7 @@ def _after(
             f"Draw {stop}: some sentences come twice, some not at all, and the difference is "
             f"{jump} {axis.unit}."
             if stop <= 3
-            else f"{stop} draws: the differences pile up where they are frequent."
+            else f"{stop} draws: the bars are high where differences are frequent."
         )
     right = Panel(
         title=f"{first} minus {second}: {stop} {_draws(stop)}",
@@ -242,13 +242,13 @@ def _sum_told(pair: Sequence[float], axis: _Axis) -> str:
 
 def _chips(counts: Counter[int], n: int) -> str:
     """The first sentences: stacked if drawn several times, dashed and empty if not at all."""
-    pieces = []
+    graphics = []
     for i in range(min(n, CHIPS)):
         x = 1 + i % COLUMNS * STEP_X
         y = CHIPS_AT + i // COLUMNS * STEP_Y
         count = counts[i]
         if count == 0:
-            pieces.append(
+            graphics.append(
                 element(
                     "rect",
                     x=x,
@@ -264,16 +264,16 @@ def _chips(counts: Counter[int], n: int) -> str:
             )
             continue
         for behind in range(min(count, 4) - 1, 0, -1):
-            pieces.append(token((x + 3 * behind, y - 3 * behind), "", width=CHIP))
+            graphics.append(token((x + 3 * behind, y - 3 * behind), "", width=CHIP))
         if count == 1:
-            pieces.append(token((x, y), str(i + 1), width=CHIP))
+            graphics.append(token((x, y), str(i + 1), width=CHIP))
         else:
-            pieces += [
+            graphics += [
                 token((x, y), "", width=CHIP, strong=True),
                 label((x + 15, y + 13), str(i + 1), cls="bold"),
                 label((x + 36, y + 13), f"×{count}", cls="aside bold"),
             ]
-    return "".join(pieces)
+    return "".join(graphics)
 
 
 def _sum(pair: Sequence[float], axis: _Axis) -> str:
@@ -281,19 +281,19 @@ def _sum(pair: Sequence[float], axis: _Axis) -> str:
     y = CHIPS_AT + 4 * STEP_Y + 26
     (first, second), (a, b) = axis.names, pair
     columns = ((0.0, first, axis.sum_text(a, pair)), (88.0, second, axis.sum_text(b, pair)))
-    pieces = [
+    graphics = [
         label((x, y - 10), name, cls="aside", anchor="start")
         + label((x, y + 10), score, anchor="start")
         for x, name, score in columns
     ]
     difference = axis.plus(a - b, axis.sum_digits(pair))
-    pieces += [
+    graphics += [
         label((66, y + 10), "−"),
         label((154, y + 10), "="),
         label((176, y - 10), f"difference in {axis.unit}", cls="aside", anchor="start"),
         label((176, y + 10), difference, cls="bold", anchor="start", colour="accent"),
     ]
-    return "".join(pieces)
+    return "".join(graphics)
 
 
 def _bars(values: Sequence[float], axis: _Axis, *, last: bool) -> str:
@@ -301,10 +301,10 @@ def _bars(values: Sequence[float], axis: _Axis, *, last: bool) -> str:
     counts = Counter(math.floor(value / axis.bin) for value in values)
     one = min(ONE_DRAW, BARS_ROOM / max(counts.values()))
     newest = math.floor(values[-1] / axis.bin)
-    pieces = []
+    graphics = []
     for index, count in sorted(counts.items()):
         lit = last and index < 0
-        pieces.append(
+        graphics.append(
             element(
                 "rect",
                 x=axis.x(index * axis.bin) + 0.5,
@@ -317,7 +317,7 @@ def _bars(values: Sequence[float], axis: _Axis, *, last: bool) -> str:
         )
     if not last:
         height = max(one, 4.0)
-        pieces.append(
+        graphics.append(
             element(
                 "rect",
                 x=axis.x(newest * axis.bin) + 0.5,
@@ -327,13 +327,13 @@ def _bars(values: Sequence[float], axis: _Axis, *, last: bool) -> str:
                 fill=ink("accent"),
             )
         )
-    return "".join(pieces)
+    return "".join(graphics)
 
 
 def _scale(axis: _Axis) -> str:
     """The axis with its zero, who is better on which side, and the difference observed."""
     base = BARS_BASE
-    pieces = [_line(0, base, WIDTH, base)]
+    graphics = [_line(0, base, WIDTH, base)]
     step = _nice((axis.last - axis.first) * axis.bin / 6)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     low, high = axis.first * axis.bin, (axis.last + 1) * axis.bin
@@ -341,13 +341,13 @@ def _scale(axis: _Axis) -> str:
         x = axis.x(i * step)
         if 12 <= x <= WIDTH - 12:
             cls = "aside bold" if i == 0 else "aside"
-            pieces += [
+            graphics += [
                 _line(x, base, x, base + 4),
                 label((x, base + 14), signed(i * step, digits), cls=cls),
             ]
     zero = axis.x(0)
     first, second = axis.names
-    pieces.append(_line(zero, BARS_TOP - 26, zero, base, dashes="2 3"))
+    graphics.append(_line(zero, BARS_TOP - 26, zero, base, dashes="2 3"))
     sides: tuple[tuple[float, float, str, Anchor], ...] = (
         (zero - 8, zero - 8, second, "end"),
         (zero + 8, WIDTH - zero - 8, first, "start"),
@@ -355,8 +355,8 @@ def _scale(axis: _Axis) -> str:
     for x, room, name, anchor in sides:
         words = f"{name} better"
         if text_width(words, 12) <= room:
-            pieces.append(label((x, BARS_TOP - 20), words, cls="aside", anchor=anchor))
-    return "".join(pieces)
+            graphics.append(label((x, BARS_TOP - 20), words, cls="aside", anchor=anchor))
+    return "".join(graphics)
 
 
 def _observed(axis: _Axis) -> str:

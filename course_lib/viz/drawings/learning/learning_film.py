@@ -82,7 +82,7 @@ def draw_learning(
         for each in snapshots
     ]
     laid = [[_lines(words) for words in each] for each in marked]
-    # Each sentence keeps its place in all frames.
+    # Each sentence stands at the same height in all frames.
     most_lines = [max(map(len, sentence)) for sentence in zip(*laid, strict=True)]
     if FIRST + sum(2 + LINE * (1 + n) + GAP for n in most_lines) > TALLEST:
         raise ValueError(f"{len(sources)} sentences have no room below each other: draw fewer")
@@ -175,13 +175,13 @@ def _lines(words: Sequence[Marked]) -> list[list[Marked]]:
 
 def _spans(line: Sequence[Marked]) -> str:
     """SVG of a line of words, one wavy line under neighbours that are wrong."""
-    pieces: list[str] = []
+    graphics: list[str] = []
     for right, run in groupby(line, key=lambda each: each[1]):
         words = [word for word, _ in run]
         text = escape(_joined(words))
-        blank = " " if pieces and words[0] not in _NO_BLANK_BEFORE else ""
-        pieces.append(blank + (text if right else element("tspan", text, cls="mistake")))
-    return "".join(pieces)
+        blank = " " if graphics and words[0] not in _NO_BLANK_BEFORE else ""
+        graphics.append(blank + (text if right else element("tspan", text, cls="incorrect")))
+    return "".join(graphics)
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -147,24 +147,24 @@ def _panel(
 ) -> Panel:
     left = width + 10
     room = WIDTH - left - NUMBER
-    pieces = []
+    graphics = []
     for i, (word, p, best) in enumerate(zip(words, values, blind, strict=True)):
         y, lit = FIRST + i * ROW, best < 1
         middle = y + 13
         top = middle - BAR / 2
         box = token((1, y), word, language="english", width=token_width(word), strong=lit)
         colour = "accent" if lit else "line"
-        pieces.append(box)
-        pieces.append(
+        graphics.append(box)
+        graphics.append(
             element("rect", x=left, y=top, width=room, height=BAR, rx=3, fill=ink("fill"))
         )
         if p >= 0.005:
-            pieces.append(
+            graphics.append(
                 element("rect", x=left, y=top, width=room * p, height=BAR, rx=3, fill=ink(colour))
             )
         if lit:
             x = left + room * best
-            pieces.append(
+            graphics.append(
                 element(
                     "path",
                     d=f"M{number(x)} {number(top - 5)}V{number(top + BAR + 5)}",
@@ -174,10 +174,10 @@ def _panel(
                 )
             )
         cls = "bold" if lit else None
-        pieces.append(label((WIDTH - 1, middle), f"{p:.2f}", cls=cls, anchor="end"))
+        graphics.append(label((WIDTH - 1, middle), f"{p:.2f}", cls=cls, anchor="end"))
     height = FIRST + ROW * len(words)
     if min(blind) < 1:
-        pieces.append(_key((1, height + 6)))
+        graphics.append(_key((1, height + 6)))
         height += 18
     told = ", ".join(f"{word} {p:.2f}" for word, p in zip(words, values, strict=True))
     blindly = "".join(
@@ -189,7 +189,7 @@ def _panel(
         title=source,
         note=f"epoch {epoch}: probability of the right word",
         description=f"After {epoch} epochs, probability of each right word: {told}.{blindly}",
-        body=group(*pieces),
+        body=group(*graphics),
         height=height,
     )
 

@@ -35,7 +35,7 @@ def draw_valley(
     Args:
         hessian: H, symmetric and positive definite.
         paths: name -> the points from the common start on; the steps are drawn as dots.
-        lit: the name of the path that the text speaks of; the others are grey.
+        lit: the name of the path that the text is about; the others are grey.
         minimum: m.
         caption: one sentence below.
 
@@ -74,22 +74,22 @@ def draw_valley(
     tall = max(FLATTEST, scale * up + 2 * EDGE)
     centre = ((low + high) / 2).tolist()
 
-    def place(at: Tensor) -> Point:
+    def spot(at: Tensor) -> Point:
         x, y = at.tolist()
         return (
             WIDTH / 2 + scale * (x - centre[0]),
             TOP + tall / 2 - scale * (y - centre[1]),
         )
 
-    contours = "".join(_curve([place(at) for at in ring], "line", width=1) for ring in rings)
+    contours = "".join(_curve([spot(at) for at in ring], "line", width=1) for ring in rings)
     contours = group(contours, opacity=0.5)
     return Drawing(
         *(
             _panel(
                 name,
-                [place(at) for at in path],
+                [spot(at) for at in path],
                 contours,
-                goal=place(middle),
+                goal=spot(middle),
                 losses=(loss(path[0]), loss(path[-1])),
                 narrow=math.sqrt(values[1] / values[0]),
                 lit=name == lit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,8 +31,7 @@ class Sublayer:
     is_masked: bool = False
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
     name: str
     given: list[Any]
     output: Any

@@ -83,7 +83,7 @@ def block_stacks(
 
     Raises:
         ValueError: there are more sublayers than there is room for, one is unknown, or the norm
-            does not stand in the same place everywhere.
+            does not stand in the same spot everywhere.
     """
     norms = {part.norm for part in (*encoder, *decoder)}
     if len(norms) != 1:
@@ -176,19 +176,19 @@ def _block(side: Side, parts: tuple[Sublayer, ...]) -> str:
     inwards = 1 if side == "encoder" else -1
     edge, beside = x + 6 * inwards, x + 10 * inwards  # of the stream, and of the sum
     pill_edge = middle - 22 * inwards
-    pieces = []
+    graphics = []
     for i, part in enumerate(parts):
         y = LOW - STEP * i
         box = y + BOX
         if part.norm == "pre":
-            pieces += [
+            graphics += [
                 arrow((edge, y), (pill_edge, y)),
                 arrow((middle, y - 9), (middle, box + BOX_HEIGHT)),
                 _norm((middle, y)),
             ]
         else:
-            pieces.append(arrow((edge, y), (middle, y), (middle, box + BOX_HEIGHT)))
-        pieces += [
+            graphics.append(arrow((edge, y), (middle, y), (middle, box + BOX_HEIGHT)))
+        graphics += [
             arrow((middle, box), (middle, y + SUM), (beside, y + SUM)),
             sublayer(
                 (left, box),
@@ -201,8 +201,8 @@ def _block(side: Side, parts: tuple[Sublayer, ...]) -> str:
             sign((x, y + SUM)),
         ]
         if part.norm == "post":
-            pieces.append(_norm((x, y + POST_NORM)))
-    return "".join(pieces)
+            graphics.append(_norm((x, y + POST_NORM)))
+    return "".join(graphics)
 
 
 def _aside(part: Sublayer) -> str:

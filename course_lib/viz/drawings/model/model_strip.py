@@ -1,14 +1,13 @@
 """*You are here*: the model as a thin strip below a lesson's title, with the lesson's part lit.
 
 The strip has two panels, which stand below each other on a phone: the encoder, and the decoder with
-what it writes. A lesson that builds no part of the model lights the place at which it works: what
+what it writes. A lesson that builds no part of the model lights the spot at which it works: what
 goes in, what comes out, the way back from the output, or, dashed, the parts that it examines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
@@ -17,8 +16,7 @@ from course_lib.viz.drawings.marks import arrow, element, label, sign, stream
 Way = Literal["", "whole", "training", "decoding"]
 
 
-@dataclass(frozen=True)
-class Place:
+class Spot(NamedTuple):
     """Where a lesson works.
 
     Args:
@@ -40,8 +38,7 @@ class Place:
         return "4 3" if self.is_examined else None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A box of the strip: its name, the lines that are written in it, left edge and width."""
 
     name: str
@@ -71,23 +68,23 @@ MIDDLE = ROW + HEIGHT / 2
 MEMORY, WAY = 26.0, 98.0  # heights
 _ATTENTION = frozenset({"self_attention", "cross_attention"})
 
-PLACES = {
-    "00": Place("the whole machine", frozenset(), "whole"),
-    "01": Place("positional encoding", frozenset({"positions", "input"})),
-    "02": Place("embeddings", frozenset({"embedding", "input"})),
-    "03": Place("feed-forward, add & norm", frozenset({"feed_forward", "sum"})),
-    "04": Place("attention", _ATTENTION),
-    "05": Place("attention, with einsum", _ATTENTION),
-    "06": Place("masks inside attention", _ATTENTION | {"mask"}),
-    "07": Place("the blocks", frozenset({"block", "memory"})),
-    "08": Place("the full model", frozenset({"output"}), "whole"),
-    "09": Place("from text to ids", frozenset({"ids", "input"})),
-    "10": Place("learning two sentences", frozenset(), "training"),
-    "11": Place("training", frozenset(), "training"),
-    "12": Place("measuring its output", frozenset({"output", "exit"}), is_examined=True),
-    "13": Place("writing, word by word", frozenset({"output", "input"}), "decoding"),
-    "14": Place("looking inside attention", _ATTENTION, is_examined=True),
-    "15": Place("five machines like this", frozenset(), "whole", is_examined=True),
+SPOTS = {
+    "00": Spot("the whole machine", frozenset(), "whole"),
+    "01": Spot("positional encoding", frozenset({"positions", "input"})),
+    "02": Spot("embeddings", frozenset({"embedding", "input"})),
+    "03": Spot("feed-forward, add & norm", frozenset({"feed_forward", "sum"})),
+    "04": Spot("attention", _ATTENTION),
+    "05": Spot("attention, with einsum", _ATTENTION),
+    "06": Spot("masks inside attention", _ATTENTION | {"mask"}),
+    "07": Spot("the blocks", frozenset({"block", "memory"})),
+    "08": Spot("the full model", frozenset({"output"}), "whole"),
+    "09": Spot("from text to ids", frozenset({"ids", "input"})),
+    "10": Spot("learning two sentences", frozenset(), "training"),
+    "11": Spot("training", frozenset(), "training"),
+    "12": Spot("measuring its output", frozenset({"output", "exit"}), is_examined=True),
+    "13": Spot("writing, word by word", frozenset({"output", "input"}), "decoding"),
+    "14": Spot("looking inside attention", _ATTENTION, is_examined=True),
+    "15": Spot("five machines like this", frozenset(), "whole", is_examined=True),
 }
 
 
@@ -100,36 +97,36 @@ def draw_model_strip(lesson: str) -> Drawing:
     Raises:
         ValueError: no lesson has that number.
     """
-    if lesson not in PLACES:
-        raise ValueError(f"expected a lesson's number, one of {', '.join(PLACES)}, got {lesson!r}")
-    place = PLACES[lesson]
-    return Drawing(_encoder(place), _decoder(place))
+    if lesson not in SPOTS:
+        raise ValueError(f"expected a lesson's number, one of {', '.join(SPOTS)}, got {lesson!r}")
+    spot = SPOTS[lesson]
+    return Drawing(_encoder(spot), _decoder(spot))
 
 
-def _encoder(place: Place) -> Panel:
-    lit, has_words = place.parts, _in_encoder(place)
+def _encoder(spot: Spot) -> Panel:
+    lit, has_words = spot.parts, _in_encoder(spot)
     attention, network = ENCODER[-2:]
     end = network.x + network.width + 9  # the middle of the last sum
     colour = "accent" if "memory" in lit else "german"
     body = _frame(attention.x - 5, end + 11, lit="block" in lit)
     body += stream([(ENCODER[0].x + 10, MIDDLE), (end, MIDDLE)], width=10)
     body += stream([(end, MIDDLE), (end, MEMORY), (WIDTH, MEMORY)], colour, width=6, opacity=0.8)
-    body += _boxes(ENCODER, place)
+    body += _boxes(ENCODER, spot)
     body += _sums(ENCODER, lit="sum" in lit)
-    if place.way == "training":
+    if spot.way == "training":
         body += _training(ENCODER)
-    if place.way == "whole":
-        body += _bracket(opens=True, dashes=place.dashes)
+    if spot.way == "whole":
+        body += _bracket(opens=True, dashes=spot.dashes)
     return Panel(
         title="The encoder reads",
-        description=_told("encoder", ENCODER, place),
-        body=body + (_here(place) if has_words else ""),
-        height=_height(place, has_words=has_words, has_way=place.way in ("whole", "training")),
+        description=_told("encoder", ENCODER, spot),
+        body=body + (_here(spot) if has_words else ""),
+        height=_height(spot, has_words=has_words, has_way=spot.way in ("whole", "training")),
     )
 
 
-def _decoder(place: Place) -> Panel:
-    lit, has_words = place.parts, not _in_encoder(place)
+def _decoder(spot: Spot) -> Panel:
+    lit, has_words = spot.parts, not _in_encoder(spot)
     first, last, output = DECODER[1], DECODER[-2], DECODER[-1]
     end = last.x + last.width + 9
     cross = DECODER[2].x + DECODER[2].width / 2
@@ -137,7 +134,7 @@ def _decoder(place: Place) -> Panel:
     body = _frame(first.x - 5, end + 9, lit="block" in lit)
     body += stream([(DECODER[0].x + 10, MIDDLE), (output.x + 10, MIDDLE)], width=10)
     body += stream([(0, MEMORY), (cross, MEMORY), (cross, ROW + 4)], colour, width=6, opacity=0.8)
-    body += _boxes(DECODER, place)
+    body += _boxes(DECODER, spot)
     body += _sums(DECODER, lit="sum" in lit)
     middle = output.x + output.width / 2
     leaves = "exit" in lit
@@ -148,50 +145,52 @@ def _decoder(place: Place) -> Panel:
         width=2.4 if leaves else 1.4,
     )
     body += label((middle - 8, 17), "next word", cls="aside", anchor="end")
-    if place.way == "training":
+    if spot.way == "training":
         body += _training(DECODER)
-    if place.way == "whole":
-        body += _bracket(opens=False, dashes=place.dashes)
-    if place.way == "decoding":
+    if spot.way == "whole":
+        body += _bracket(opens=False, dashes=spot.dashes)
+    if spot.way == "decoding":
         back = DECODER[0].x + DECODER[0].width / 2
         points = ((middle, ROW + HEIGHT + 2), (middle, WAY), (back, WAY), (back, ROW + HEIGHT + 3))
         body += arrow(*points, colour="accent", width=2.4)
     return Panel(
         title="The decoder writes",
-        description=_told("decoder", DECODER, place),
-        body=body + (_here(place) if has_words else ""),
-        height=_height(place, has_words=has_words, has_way=bool(place.way)),
+        description=_told("decoder", DECODER, spot),
+        body=body + (_here(spot) if has_words else ""),
+        height=_height(spot, has_words=has_words, has_way=bool(spot.way)),
     )
 
 
-def _in_encoder(place: Place) -> bool:
+def _in_encoder(spot: Spot) -> bool:
     """Whether the words stand below the encoder: where the first lit part is."""
     lit = {part.name for part in ENCODER} | {"block"}
-    return place.way in ("training", "whole") or bool(lit & place.parts)
+    return spot.way in ("training", "whole") or bool(lit & spot.parts)
 
 
-def _boxes(parts: tuple[Part, ...], place: Place) -> str:
-    pieces = []
+def _boxes(parts: tuple[Part, ...], spot: Spot) -> str:
+    graphics = []
     for part in parts:
-        lit = part.name in place.parts
+        lit = part.name in spot.parts
         middle = part.x + part.width / 2
         # Hatching lets through what is behind it, so a plain box lies below.
-        if lit and "mask" in place.parts:
-            pieces.append(_box(part, "page"))
-        pieces.append(
+        if lit and "mask" in spot.parts:
+            graphics.append(_box(part, "page"))
+        graphics.append(
             _box(
                 part,
-                "hidden" if lit and "mask" in place.parts else "fill",
+                "hidden" if lit and "mask" in spot.parts else "fill",
                 stroke="accent" if lit else "hair",
                 stroke_width=2.4 if lit else 1,
-                dashes=place.dashes if lit else None,
+                dashes=spot.dashes if lit else None,
             )
         )
         n = len(part.lines) + 1
         for i, words in enumerate((*part.lines, part.lesson)):
             y = MIDDLE + (i - (n - 1) / 2) * 13
-            pieces.append(label((middle, y), words, cls="aside", colour="accent" if lit else None))
-    return "".join(pieces)
+            graphics.append(
+                label((middle, y), words, cls="aside", colour="accent" if lit else None)
+            )
+    return "".join(graphics)
 
 
 def _box(
@@ -218,11 +217,11 @@ def _box(
 
 def _sums(parts: tuple[Part, ...], *, lit: bool) -> str:
     """A plus after each sublayer, where its output is added to the stream."""
-    pieces = []
+    graphics = []
     for part in parts:
         if part.name in SUBLAYERS:
             at = (part.x + part.width + 8.5, MIDDLE)
-            pieces.append(sign(at, radius=6))
+            graphics.append(sign(at, radius=6))
             if lit:
                 ring = element(
                     "circle",
@@ -233,8 +232,8 @@ def _sums(parts: tuple[Part, ...], *, lit: bool) -> str:
                     stroke=ink("accent"),
                     stroke_width=2.4,
                 )
-                pieces.append(ring)
-    return "".join(pieces)
+                graphics.append(ring)
+    return "".join(graphics)
 
 
 def _frame(left: float, right: float, *, lit: bool) -> str:
@@ -281,33 +280,33 @@ def _training(parts: tuple[Part, ...]) -> str:
     return _line(f"M{WIDTH} {WAY:g}H{learning[0]:g}") + ups
 
 
-def _words_at(place: Place) -> float:
+def _words_at(spot: Spot) -> float:
     """The height of the words, below the way if there is one."""
-    return WAY + 17 if place.way else WAY + 6
+    return WAY + 17 if spot.way else WAY + 6
 
 
-def _height(place: Place, *, has_words: bool, has_way: bool) -> float:
+def _height(spot: Spot, *, has_words: bool, has_way: bool) -> float:
     """Of a panel: no higher than what stands in it, which on a phone saves room."""
     if has_words:
-        return _words_at(place) + 10
+        return _words_at(spot) + 10
     return WAY + 4 if has_way else ROW + HEIGHT + 7
 
 
-def _here(place: Place) -> str:
+def _here(spot: Spot) -> str:
     """The words, at the panel's left edge in each lesson."""
-    words = f"You are here: {place.words}"
-    return label((0, _words_at(place)), words, cls="bold", anchor="start", colour="accent")
+    words = f"You are here: {spot.words}"
+    return label((0, _words_at(spot)), words, cls="bold", anchor="start", colour="accent")
 
 
-def _told(side: str, parts: tuple[Part, ...], place: Place) -> str:
+def _told(side: str, parts: tuple[Part, ...], spot: Spot) -> str:
     names = ", ".join(f"{' '.join(part.lines).replace('- ', '-')}" for part in parts)
-    lit = [" ".join(part.lines).replace("- ", "-") for part in parts if part.name in place.parts]
-    told = f"You are here: {place.words}. The {side}, from left to right: {names}. "
-    if place.way == "training":
+    lit = [" ".join(part.lines).replace("- ", "-") for part in parts if part.name in spot.parts]
+    told = f"You are here: {spot.words}. The {side}, from left to right: {names}. "
+    if spot.way == "training":
         told += "An arrow leads from the output back to every part that learns."
-    elif place.way == "decoding" and side == "decoder":
+    elif spot.way == "decoding" and side == "decoder":
         told += "An arrow leads from the output back to the input."
-    elif place.way == "whole":
+    elif spot.way == "whole":
         told += "All of it is meant."
     elif lit:
         told += f"Lit: {', '.join(lit)}."

@@ -19,10 +19,10 @@ FRONT, ROW = 136.0, 34.0  # the width of its front; the largest height of a word
 DEPTH: Point = (27, -16)  # from one sentence to the next
 MOST_WORDS, MOST_NUMBERS = 4, 4
 LARGEST = 99  # of the numbers in the cells
-PLACES = 2  # after the point, of mean and standard deviation
+SPOTS = 2  # after the point, of mean and standard deviation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Averaged:
     """What one norm does to the numbers that it takes together."""
 
@@ -79,11 +79,11 @@ def _layer(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> _Averaged
     after, statistics = _standardised(numbers)
     word = sentences[0][lit]
     return _Averaged(
-        "LayerNorm: one word's numbers",
-        f"mean of the {len(numbers)} numbers of “{word}”",
-        numbers,
-        after,
-        statistics,
+        title="LayerNorm: one word's numbers",
+        note=f"mean of the {len(numbers)} numbers of “{word}”",
+        before=numbers,
+        after=after,
+        statistics=statistics,
     )
 
 
@@ -92,11 +92,12 @@ def _batch(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> _Averaged
     after, statistics = _standardised(numbers)
     padded = any(word == PADDING for sentence in sentences for word in sentence)
     return _Averaged(
-        "BatchNorm: one number of all words",
-        f"mean over {x.shape[0]} × {x.shape[1]} words" + (", padding included" if padded else ""),
-        numbers,
-        after,
-        statistics,
+        title="BatchNorm: one number of all words",
+        note=f"mean over {x.shape[0]} × {x.shape[1]} words"
+        + (", padding included" if padded else ""),
+        before=numbers,
+        after=after,
+        statistics=statistics,
     )
 
 
@@ -104,11 +105,11 @@ def _rms(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> _Averaged:
     numbers = x[0, lit]
     size = float(numbers.square().mean().sqrt())
     return _Averaged(
-        "RMSNorm: the same, but no mean",
-        f"the {len(numbers)} numbers of “{sentences[0][lit]}” are only scaled",
-        numbers,
-        numbers / size,
-        f"root mean square {signed(size, PLACES)}",
+        title="RMSNorm: the same, but no mean",
+        note=f"the {len(numbers)} numbers of “{sentences[0][lit]}” are only scaled",
+        before=numbers,
+        after=numbers / size,
+        statistics=f"root mean square {signed(size, SPOTS)}",
     )
 
 
@@ -162,7 +163,7 @@ def _panel(
     body += label((LEFT, below + 39 + cell), averaged.statistics, cls="aside bold", anchor="start")
     body += _strip((LEFT, after), averaged.after, cell)
     told = ", ".join(_short(each) for each in averaged.before.tolist())
-    normed = ", ".join(signed(each, PLACES) for each in averaged.after.tolist())
+    normed = ", ".join(signed(each, SPOTS) for each in averaged.after.tolist())
     return Panel(
         title=averaged.title,
         note=averaged.note,
@@ -189,7 +190,7 @@ def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> 
     width, (dx, dy) = FRONT / d_model, DEPTH
     right = LEFT + FRONT
     digits = _digits(x)
-    pieces = []
+    graphics = []
 
     def face(at: Point, along: Point, down: Point, *, lit: bool, shade: float) -> Point:
         """One face of a cell, from its corner; returns its middle."""
@@ -201,8 +202,8 @@ def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> 
         ]
         points = " ".join(f"{a:g},{b:g}" for a, b in corners)
         # An opaque ground, so that a cell behind does not shine through.
-        pieces.append(element("polygon", points=points, fill=ink("page")))
-        pieces.append(
+        graphics.append(element("polygon", points=points, fill=ink("page")))
+        graphics.append(
             element(
                 "polygon",
                 points=points,
@@ -217,7 +218,7 @@ def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> 
     def write(at: Point, number: float, *, lit: bool) -> None:
         words = signed(number, digits)
         cls = "aside bold" if lit else "aside"
-        pieces.append(label(at, words, cls=cls, colour="page" if lit else None))
+        graphics.append(label(at, words, cls=cls, colour="page" if lit else None))
 
     for b in reversed(range(n_sentences)):
         y = TOP + b * dy
@@ -239,21 +240,21 @@ def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> 
             )
             write(middle, float(x[0, s, i]), lit=lit)
     back = (right + n_sentences * dx + 8, TOP + n_sentences * dy)
-    pieces.append(label((0, TOP - 8), "sentence 1", cls="aside", anchor="start"))
-    pieces.append(label((back[0], back[1] - 8), "sentence 2", cls="aside", anchor="start"))
+    graphics.append(label((0, TOP - 8), "sentence 1", cls="aside", anchor="start"))
+    graphics.append(label((back[0], back[1] - 8), "sentence 2", cls="aside", anchor="start"))
     for s in range(n_words):
         middle_y = TOP + s * ROW + ROW / 2
         front_bold = "aside bold" if bool(coloured[0, s].any()) else "aside"
         back_bold = "aside bold" if bool(coloured[1, s].any()) else "aside"
-        pieces.append(label((LEFT - 8, middle_y), sentences[0][s], cls=front_bold, anchor="end"))
+        graphics.append(label((LEFT - 8, middle_y), sentences[0][s], cls=front_bold, anchor="end"))
         at = (back[0], middle_y + n_sentences * dy)
-        pieces.append(label(at, sentences[1][s], cls=back_bold, anchor="start"))
-    return "".join(pieces)
+        graphics.append(label(at, sentences[1][s], cls=back_bold, anchor="start"))
+    return "".join(graphics)
 
 
 def _short(value: float) -> str:
     """A whole number without its point, others with two digits after it."""
-    return signed(value, 0 if value == round(value) else PLACES)
+    return signed(value, 0 if value == round(value) else SPOTS)
 
 
 def _digits(values: Tensor) -> int:

@@ -79,17 +79,17 @@ def _in_the_way(n: int) -> str:
     """Layers on the stream."""
     step = _step(n)
     side = min(28.0, step * 0.62)
-    pieces = [stream([(LEFT, STREAM), (RIGHT, STREAM)])]
+    graphics = [stream([(LEFT, STREAM), (RIGHT, STREAM)])]
     for i in range(n):
-        pieces.append(_layer(LEFT + (i + 0.5) * step, STREAM, side))
-    return "".join(pieces)
+        graphics.append(_layer(LEFT + (i + 0.5) * step, STREAM, side))
+    return "".join(graphics)
 
 
 def _beside(n: int) -> str:
     """Layers beside the stream, each with its branch and its sum."""
     step = _step(n)
     side = min(28.0, step * 0.5)
-    pieces = [stream([(LEFT, STREAM), (RIGHT, STREAM)])]
+    graphics = [stream([(LEFT, STREAM), (RIGHT, STREAM)])]
     high = STREAM - 34
     for i in range(n):
         x = LEFT + i * step
@@ -101,13 +101,13 @@ def _beside(n: int) -> str:
             stroke=ink("line"),
             stroke_width=1.4,
         )
-        pieces += [
+        graphics += [
             branch,
             arrow((middle, high), (back, high), (back, STREAM - 6)),
             _layer(middle, high, side),
             sign((back, STREAM), radius=6),
         ]
-    return "".join(pieces)
+    return "".join(graphics)
 
 
 def _layer(x: float, y: float, side: float) -> str:
@@ -127,13 +127,9 @@ def _layer(x: float, y: float, side: float) -> str:
 def _gradient(sizes: Sequence[float], scale: float) -> str:
     """A band from right to left, at each layer as thick as the gradient is large."""
     step = _step(len(sizes) - 1)
-    places = [LEFT + i * step for i in range(len(sizes))]
-    above = [
-        f"{x:.1f} {BACK - size * scale / 2:.1f}" for x, size in zip(places, sizes, strict=True)
-    ]
-    below = [
-        f"{x:.1f} {BACK + size * scale / 2:.1f}" for x, size in zip(places, sizes, strict=True)
-    ]
+    spots = [LEFT + i * step for i in range(len(sizes))]
+    above = [f"{x:.1f} {BACK - size * scale / 2:.1f}" for x, size in zip(spots, sizes, strict=True)]
+    below = [f"{x:.1f} {BACK + size * scale / 2:.1f}" for x, size in zip(spots, sizes, strict=True)]
     band = element("path", d="M" + "L".join([*above, *reversed(below)]) + "z", fill=ink("accent"))
     # The way on which nothing arrives is still to be seen.
     way = element(

@@ -10,7 +10,7 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import element, group, label, stream, text_width
 
-BOX, BOX_AT = 118.0, 1.0  # width and left edge of a place's box
+BOX, BOX_AT = 118.0, 1.0  # width and left edge of a spot's box
 DECISION_AT, HERE_AT, PAPER_AT = 130.0, 262.0, WIDTH - 1.0  # where columns begin or end
 LINE, GAP, FIRST = 17.0, 12.0, 54.0
 SHORTEST = 26.0  # the height of a box
@@ -20,7 +20,7 @@ SILENT = ("pad_id", "max_len", "norm_eps", "attention", "attention_bias")
 KEY = "( ) not in the paper: this course's choice"
 
 
-class Place(NamedTuple):
+class Spot(NamedTuple):
     """A part of the model, and the decisions that are made there, each with its short name."""
 
     name: str
@@ -28,8 +28,8 @@ class Place(NamedTuple):
 
 
 # In the order in which the model meets them.
-PLACES = (
-    Place(
+SPOTS = (
+    Spot(
         "Embeddings",
         {
             "scale_embeddings": "scaled",
@@ -38,9 +38,9 @@ PLACES = (
             "pad_id": "padding id",
         },
     ),
-    Place("Positions", {"positions": "kind", "layout": "order", "max_len": "longest"}),
-    Place("Blocks", {"n_layers": "how many", "d_model": "width"}),
-    Place(
+    Spot("Positions", {"positions": "kind", "layout": "order", "max_len": "longest"}),
+    Spot("Blocks", {"n_layers": "how many", "d_model": "width"}),
+    Spot(
         "Attention",
         {
             "n_heads": "heads",
@@ -50,7 +50,7 @@ PLACES = (
             "attention": "code",
         },
     ),
-    Place(
+    Spot(
         "Feed-forward",
         {
             "d_ff": "hidden width",
@@ -59,7 +59,7 @@ PLACES = (
             "feed_forward_dropout": "dropout",
         },
     ),
-    Place(
+    Spot(
         "Add & norm",
         {
             "norm": "norm",
@@ -69,16 +69,16 @@ PLACES = (
             "final_norm": "final norm",
         },
     ),
-    Place("Output", {"tying": "tied tables", "output_bias": "bias"}),
+    Spot("Output", {"tying": "tied tables", "output_bias": "bias"}),
 )
 
 
 def draw_systems(
     systems: Mapping[str, TransformerConfig], *, paper: TransformerConfig, caption: str = ""
 ) -> Drawing:
-    """Draw each system as a strip of the model's places, lit where it differs from the paper.
+    """Draw each system as a strip of the model's spots, lit where it differs from the paper.
 
-    The strips have one form, so that the same place is at the same height in all of them. A
+    The strips have one form, so that the same spot is at the same height in all of them. A
     head's width is compared as it results. The sizes of the vocabularies are left out.
 
     Args:
@@ -97,8 +97,8 @@ def draw_systems(
         for name, config in systems.items()
     }
     lines = [
-        max(sum(d in changed for d in place.decisions) for changed in changes.values())
-        for place in PLACES
+        max(sum(d in changed for d in spot.decisions) for changed in changes.values())
+        for spot in SPOTS
     ]
     tops, y = [], FIRST
     for n in lines:
@@ -115,8 +115,8 @@ def draw_systems(
 
 
 def _values(config: TransformerConfig) -> dict[str, object]:
-    """Decision -> value, in the order of the places."""
-    values = {d: getattr(config, d) for place in PLACES for d in place.decisions}
+    """Decision -> value, in the order of the spots."""
+    values = {d: getattr(config, d) for spot in SPOTS for d in spot.decisions}
     return values | {"d_head": config.resolved_d_head}
 
 
@@ -147,18 +147,18 @@ def _strip(
     heights = [max(SHORTEST, LINE * n + 4) for n in lines]
     middle = BOX_AT + BOX / 2
     band = stream([(middle, tops[0] - 12), (middle, tops[-1] + heights[-1] + 8)], width=12)
-    pieces, told = [], []
-    for place, top, tall in zip(PLACES, tops, heights, strict=True):
-        here = [d for d in place.decisions if d in changed]
-        pieces.append(_box(place.name, top, tall, lit=bool(here)))
+    graphics, told = [], []
+    for spot, top, tall in zip(SPOTS, tops, heights, strict=True):
+        here = [d for d in spot.decisions if d in changed]
+        graphics.append(_box(spot.name, top, tall, lit=bool(here)))
         first = top + tall / 2 - LINE * (len(here) - 1) / 2
         for i, decision in enumerate(here):
-            words = place.decisions[decision]
+            words = spot.decisions[decision]
             value, published = _written(changed[decision]), _published(decision, paper)
-            pieces.append(_line(first + LINE * i, words, value, published))
-            told.append(f"{place.name}, {words}: {value}, in the paper {published}")
+            graphics.append(_line(first + LINE * i, words, value, published))
+            told.append(f"{spot.name}, {words}: {value}, in the paper {published}")
     if any(decision in changed for decision in SILENT):
-        pieces.append(label((BOX_AT, height + 6), KEY, cls="aside", anchor="start"))
+        graphics.append(label((BOX_AT, height + 6), KEY, cls="aside", anchor="start"))
     n = len(paper)
     title = f"{name}: {len(changed)} of {n}"
     if text_width(title) * 1.08 > HERE_AT - 40:
@@ -171,7 +171,7 @@ def _strip(
             f"{name} differs from the paper in {len(changed)} of {n} decisions. "
             + "".join(f"{each}. " for each in told)
         ).strip(),
-        body=band + (heads if changed else "") + group(*pieces),
+        body=band + (heads if changed else "") + group(*graphics),
         height=height + 16,
     )
 

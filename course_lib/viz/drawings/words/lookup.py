@@ -186,37 +186,37 @@ def _summed(word: str, steps: Sequence[tuple[str, str, Tensor]], *, largest: flo
     """The row, multiplied, the encoding that is added, and the sum, below each other."""
     d_model = len(steps[0][2])
     columns = min(MOST_COLUMNS, d_model)
-    y, pieces, told = 46.0, [], []
+    y, graphics, told = 46.0, [], []
     for name, aside, values in steps:
         last = name == steps[-1][0]
         if last:  # the line under a written sum
             width = number(CELL * columns)
-            pieces.append(
+            graphics.append(
                 element("path", d=f"M{number(STRIPS_AT)} {number(y)}h{width}", stroke=ink("ink"))
             )
             y += 14
         shown = values[:columns].tolist()
-        pieces += [
+        graphics += [
             label((0, y + 12), name, cls="bold", anchor="start"),
             label((0, y + 30), aside, cls="aside", anchor="start"),
             vector((STRIPS_AT, y), shown, largest=largest, cell=CELL, digits=2),
         ]
         if columns < d_model:
-            pieces.append(label((STRIPS_AT + CELL * columns + 10, y + CELL / 2), "…"))
+            graphics.append(label((STRIPS_AT + CELL * columns + 10, y + CELL / 2), "…"))
         if last:
-            pieces.append(_frame((STRIPS_AT, y), columns))
+            graphics.append(_frame((STRIPS_AT, y), columns))
         told.append(f"{name}: {', '.join(signed(value, 2) for value in shown)}")
         y += CELL + 14
     return Panel(
         title="Multiply, then add the position",
         description=f"For {word}, below each other, {'; '.join(told)}.",
-        body="".join(pieces),
+        body="".join(graphics),
         height=y,
     )
 
 
 def _frame(at: tuple[float, float], columns: int) -> str:
-    """A thick border around the vector that the picture speaks of."""
+    """A thick border around the vector that the picture is about."""
     return element(
         "rect",
         x=at[0] - 1,

@@ -62,24 +62,24 @@ def _panel(word: str, merges: Sequence[tuple[str, str]]) -> Panel:
             f"expected a word of at most {int((WIDTH - 2 - beside) // 18)} letters, got "
             f"{len(word)} in {word!r}"
         )
-    pieces, told = [], []
+    graphics, told = [], []
     for i, (name, subwords, fused) in enumerate(rows):
         y = FIRST + ROW * i
         if i:
-            pieces += _fusions(rows[i - 1][1], subwords, fused, x=beside, y=y, letter=letter)
+            graphics += _fusions(rows[i - 1][1], subwords, fused, x=beside, y=y, letter=letter)
         cls = "aside bold" if i else "aside"
-        pieces.append(label((0, y), name, cls=cls, anchor="start"))
+        graphics.append(label((0, y), name, cls=cls, anchor="start"))
         x = beside
         for j, subword in enumerate(subwords):
             width = letter * len(subword)
-            pieces.append(_chip((x, y - CHIP / 2), subword, width=width - 4, strong=j in fused))
+            graphics.append(_chip((x, y - CHIP / 2), subword, width=width - 4, strong=j in fused))
             x += width
         told.append(f"{name}: {' · '.join(subwords)}")
     n = len(parts)
     return Panel(
         title=f"{word}: {len(word)} letters, {n} token{'' if n == 1 else 's'}",
         description=f"Rows of chips. {'; '.join(told)}.",
-        body="".join(pieces),
+        body="".join(graphics),
         height=FIRST + ROW * (len(rows) - 1) + CHIP / 2 + 8,
     )
 
@@ -127,7 +127,7 @@ def _fusions(
     letter: float,
 ) -> list[str]:
     """From the two chips of the row above, lines that meet at the chip that they become."""
-    pieces, left, k = [], x, 0
+    graphics, left, k = [], x, 0
     for j, subword in enumerate(after):
         if j in fused:
             first, second = before[k], before[k + 1]
@@ -142,11 +142,11 @@ def _fusions(
                     f"M{number(from_x)} {number(top)}C{number(from_x)} {number(half)} "
                     f"{number(middle)} {number(half)} {number(middle)} {number(bottom)}"
                 )
-                pieces.append(
+                graphics.append(
                     element("path", d=d, fill="none", stroke=ink("accent"), stroke_width=2)
                 )
                 start += letter * len(part)
         else:
             k += 1
         left += letter * len(subword)
-    return pieces
+    return graphics

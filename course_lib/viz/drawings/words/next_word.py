@@ -31,7 +31,7 @@ NUMBER, EXTRA = 280, WIDTH - 2  # where the two columns of numbers end
 BARS_END = NUMBER - 40
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Row:
     """A word, or all words together that have no row of their own (they have no score)."""
 
@@ -101,7 +101,8 @@ def draw_next_word(
             f"expected at most {MOST_ROWS} rows, and words at most {WIDEST} pixels wide, got "
             f"{len(rows)} rows, the widest {width:.0f}: {', '.join(row.name for row in rows)}"
         )
-    sheet = _Sheet(rows, width, max(max(r.plain, r.share, r.final) for r in rows), language)
+    largest = max(max(r.plain, r.share, r.final) for r in rows)
+    sheet = _Sheet(rows=rows, width=width, largest=largest, language=language)
     rule = f"top-k {top_k}" if top_p is None else f"top-p {brief(top_p, 2)}"
     warm = brief(temperature, 2)
     gone = len(words) - int(kept.sum())
@@ -120,7 +121,7 @@ def draw_next_word(
         f"“{names[rank]}”.",
     )
     return Film(
-        [Frame([panel], said) for panel, said in zip(panels, says, strict=True)],
+        [Frame([panel], told) for panel, told in zip(panels, says, strict=True)],
         seconds=2.6,
         name="step",
         caption=caption,
@@ -161,8 +162,8 @@ def _rows(
         parts.append(slice(shown, len(names)))
     return [
         _Row(
-            names[part.start] if part.start < shown else f"{len(names) - shown} more",
-            float(scores[part.start]) if part.start < shown else None,
+            name=names[part.start] if part.start < shown else f"{len(names) - shown} more",
+            score=float(scores[part.start]) if part.start < shown else None,
             plain=float(plain[part].sum()),
             share=float(share[part].sum()),
             cut=float(cut[part].sum()),
@@ -173,7 +174,7 @@ def _rows(
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Sheet:
     """The four panels: the same rows at the same height, and bars of one scale."""
 

@@ -37,7 +37,7 @@ def draw_padding(
     Args:
         lengths: tokens of each sentence.
         orders: what the order is called -> batches of indices, each sentence once.
-        lit: the order that the text speaks of, whose share is written in colour.
+        lit: the order that the text is about, whose share is written in colour.
         caption: one sentence below.
 
     Raises:
@@ -100,7 +100,7 @@ def _panel(
     pads = sum(batch.pads for batch in batches)
     total = pads + sum(lengths)
     share = f"{100 * pads / total:.0f} %"
-    pieces = [
+    graphics = [
         label((0, 48), share, cls="big", anchor="start", colour="accent" if lit else None),
         label(
             (100, 53),
@@ -112,10 +112,10 @@ def _panel(
     y = FIRST
     for batch in batches:
         for i in batch.rows:
-            pieces.append(
+            graphics.append(
                 label((LEFT - 10, y + BOX_HEIGHT / 2), str(i + 1), cls="aside", anchor="end")
             )
-            pieces += [
+            graphics += [
                 _box(LEFT + width * at, y, width, real=at < lengths[i])
                 for at in range(batch.longest)
             ]
@@ -129,7 +129,7 @@ def _panel(
     return Panel(
         title=name,
         description=f"{len(batches)} batches. {told}. In all, {pads} of {total} are pads, {share}.",
-        body="".join(pieces),
+        body="".join(graphics),
         height=height,
     )
 

@@ -54,7 +54,7 @@ def draw_word_map(
         words: their names.
         points: the coordinates of each, such as the first two principal components of its row.
         groups: the name of each word's group.
-        lit: the group that the text speaks of.
+        lit: the group that the text is about.
         title: what the picture says.
         caption: one sentence below.
 
@@ -85,24 +85,24 @@ def draw_word_map(
             f"expected words that can be named without overlaps, got {len(words)} that lie too "
             "close together: choose fewer of them"
         )
-    pieces = [_border(borders[name], strong=name == lit) for name in names if name != lit]
-    pieces.append(_border(borders[lit], strong=True))
-    for (x, y), group, place in zip(spots, groups, chosen, strict=False):
+    graphics = [_border(borders[name], strong=name == lit) for name in names if name != lit]
+    graphics.append(_border(borders[lit], strong=True))
+    for (x, y), group, site in zip(spots, groups, chosen, strict=False):
         colour = "accent" if group == lit else "line"
         nearest = (
-            min(max(x, place.box.left), place.box.right),
-            min(max(y, place.box.top), place.box.bottom),
+            min(max(x, site.box.left), site.box.right),
+            min(max(y, site.box.top), site.box.bottom),
         )
         if abs(nearest[0] - x) + abs(nearest[1] - y) > 11:  # the word stands off: a thin line
             d = f"M{number(x)} {number(y)}L{number(nearest[0])} {number(nearest[1])}"
-            pieces.append(element("path", d=d, stroke=ink(colour), stroke_width="0.8"))
-        pieces.append(element("circle", cx=x, cy=y, r=RADIUS, fill=ink(colour)))
-    for (text, _), place, group in zip(texts, chosen, [*groups, *names], strict=True):
-        named = place in chosen[len(words) :]
+            graphics.append(element("path", d=d, stroke=ink(colour), stroke_width="0.8"))
+        graphics.append(element("circle", cx=x, cy=y, r=RADIUS, fill=ink(colour)))
+    for (text, _), site, group in zip(texts, chosen, [*groups, *names], strict=True):
+        named = site in chosen[len(words) :]
         strong = group == lit
         cls = "bold" if named else "aside bold" if strong else "aside"
         colour_of_text = ("accent" if strong else "soft") if named else None
-        pieces.append(label(place.at, text, cls=cls, anchor=place.anchor, colour=colour_of_text))
+        graphics.append(label(site.at, text, cls=cls, anchor=site.anchor, colour=colour_of_text))
     told = "; ".join(
         f"{name}: {', '.join(w for w, of in zip(words, groups, strict=True) if of == name)}"
         for name in names
@@ -111,7 +111,7 @@ def draw_word_map(
         title=title,
         description=f"{len(words)} words as points, {len(names)} groups, each within a border. "
         f"{told}.",
-        body="".join(pieces),
+        body="".join(graphics),
         height=BOTTOM + 22,
     )
     return Drawing(panel, caption=caption)
@@ -144,7 +144,7 @@ def _around(spot: Point, word: str) -> list[_Place]:
     """Where a word may stand around its point, the best first: right, left, above, below, off."""
     x, y = spot
     width = text_width(word, 12.5)
-    places: list[_Place] = []
+    sites: list[_Place] = []
     for distance in (0.0, 7.0, 14.0, 22.0, 31.0):
         near = RADIUS + 3 + distance
         options: list[tuple[Point, Anchor]] = [
@@ -157,11 +157,11 @@ def _around(spot: Point, word: str) -> list[_Place]:
             ((x - near * 0.75, y - near * 0.75 - 4), "end"),
             ((x - near * 0.75, y + near * 0.75 + 4), "end"),
         ]
-        places += [
+        sites += [
             _Place(at, anchor, _box(at, anchor, width), 0.6 * i + 2 * distance)
             for i, (at, anchor) in enumerate(options)
         ]
-    return [place for place in places if _inside(place.box)]
+    return [site for site in sites if _inside(site.box)]
 
 
 def _beside(border: Sequence[Point], name: str) -> list[_Place]:
@@ -169,7 +169,7 @@ def _beside(border: Sequence[Point], name: str) -> list[_Place]:
     left, right = min(x for x, _ in border), max(x for x, _ in border)
     top, bottom = min(y for _, y in border), max(y for _, y in border)
     width = text_width(name, 15)
-    places: list[_Place] = []
+    sites: list[_Place] = []
     for k, off in enumerate((0.0, 12.0, 26.0)):
         out = AROUND + 11 + off
         for i, share in enumerate((0.5, 0.2, 0.8, 0.0, 1.0)):
@@ -177,12 +177,12 @@ def _beside(border: Sequence[Point], name: str) -> list[_Place]:
             x = min(max(x, width / 2), WIDTH - width / 2)
             for j, y in enumerate((top - out, bottom + out)):
                 at = (x, y)
-                places.append(_Place(at, "middle", _box(at, "middle", width), i + 3 * j + 4 * k))
+                sites.append(_Place(at, "middle", _box(at, "middle", width), i + 3 * j + 4 * k))
         for j, y in enumerate((top, (top + bottom) / 2, bottom)):
             for at, anchor in (((right + out, y), "start"), ((left - out, y), "end")):
                 chosen: Anchor = "start" if anchor == "start" else "end"
-                places.append(_Place(at, chosen, _box(at, chosen, width), 8 + j + 4 * k))
-    return [place for place in places if _inside(place.box)]
+                sites.append(_Place(at, chosen, _box(at, chosen, width), 8 + j + 4 * k))
+    return [site for site in sites if _inside(site.box)]
 
 
 def _inside(box: _Box) -> bool:
@@ -190,17 +190,17 @@ def _inside(box: _Box) -> bool:
 
 
 def _placed(choices: Sequence[Sequence[_Place]], dots: Sequence[_Box]) -> list[_Place] | None:
-    """One place for each text so that none covers another or a point; None if that fails."""
+    """One site for each text so that none covers another or a point; None if that fails."""
     if not all(choices):
         return None
-    boxes = [torch.tensor([place.box for place in options]) for options in choices]
+    boxes = [torch.tensor([site.box for site in options]) for options in choices]
     points = torch.tensor(dots)
-    static = []  # what a place covers of points, and how much it is liked
+    static = []  # what a site covers of points, and how much it is liked
     for i, (options, each) in enumerate(zip(choices, boxes, strict=True)):
         covered = _overlaps(each, points)
         if i < len(dots):
             covered[:, i] = 0  # a word's own point lies beside it
-        static.append((covered.sum(dim=1), torch.tensor([place.cost for place in options])))
+        static.append((covered.sum(dim=1), torch.tensor([site.cost for site in options])))
     chosen = [int((10 * covered + cost).argmin()) for covered, cost in static]
     taken = torch.stack([each[at] for each, at in zip(boxes, chosen, strict=True)])
     weights = torch.ones(len(choices))

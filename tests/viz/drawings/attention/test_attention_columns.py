@@ -42,10 +42,10 @@ def test_lines_run_from_the_key_on_the_left_to_the_query_on_the_right():
     }
     widest = max(lines(panel), key=lambda line: line[1])
     assert widest[2:] == (heights["die"], heights["the"])
-    places = {
+    heights = {
         words: float(x) for x, words in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]+)<', panel.body)
     }
-    assert places["Katze"] < places["cat"]
+    assert heights["Katze"] < heights["cat"]
 
 
 def test_the_strongest_line_of_the_lit_word_alone_has_the_accent():

@@ -9,7 +9,7 @@ from course_lib.viz.drawings.marks import signed
 
 
 def attention_and_contexts(*, bias=True):
-    """A module, its output for one word, and what its heads brought back for it."""
+    """A module, its output for one word, and the contexts of its heads for it."""
     torch.manual_seed(0)
     attention, caught = MultiHeadAttention(12, 3, bias=bias), {}
     hook = attention.out_proj.register_forward_hook(
@@ -30,7 +30,7 @@ def drawn(*, bias=True, **options):
 
 
 def strips(panel):
-    """What each row's numbers are said to be."""
+    """What each row's numbers are told to be."""
     rows = panel.description.split(": ", 1)[1].rstrip(".").split("; ")
     return {
         re.match(r"head \d|bias|output", row)[0]: re.findall(r"−?\d+\.\d\d", row) for row in rows
@@ -89,7 +89,7 @@ def test_numbers_fit_into_their_cells():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "told"),
     [
         ({"lit": 3}, "a head from 0 to 2 and numbers from 0 to 11, got 3"),
         ({"numbers": (0, 12)}, "numbers from 0 to 11"),
@@ -97,8 +97,8 @@ def test_numbers_fit_into_their_cells():
         ({"numbers": ()}, "at most 6 heads and 5 numbers"),
     ],
 )
-def test_what_is_not_in_the_output_is_refused(options, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_is_not_in_the_output_is_refused(options, told):
+    with pytest.raises(ValueError, match=told):
         drawn(**options)
 
 

@@ -94,7 +94,7 @@ def test_only_bars_below_zero_are_lit_at_the_end():
     }
 
 
-def test_a_difference_that_is_never_below_zero_is_said_in_words():
+def test_a_difference_that_is_never_below_zero_is_told_in_words():
     draws, scores, observed = example()
     shifted = draw_bootstrap(
         draws,

@@ -45,9 +45,9 @@ def test_a_word_is_wrong_where_the_reference_has_another_or_none(written, marked
 
 def test_wrong_words_are_underlined_and_right_ones_are_not():
     first, last = film().frames
-    underlined = re.findall(r'class="mistake">([^<]*)<', first.panels[0].body)
+    underlined = re.findall(r'class="incorrect">([^<]*)<', first.panels[0].body)
     assert underlined == ["bank", MISSING, "a a"]
-    assert "mistake" not in last.panels[0].body
+    assert "incorrect" not in last.panels[0].body
     assert "(wrong: bank)" in first.panels[0].description
     assert "(wrong: a gap, a, a)" in first.panels[0].description
 
@@ -73,11 +73,11 @@ def test_attention_is_that_of_the_last_sentence_with_its_reference():
     assert "drinks most to trinkt 0.95" in looks.description
 
 
-def test_sentences_keep_their_place_in_all_frames():
+def test_sentences_keep_their_height_in_all_frames():
     long = early("loses interesting these run love carried interesting these grandmothers glass")
     frames = film(long, LATE).frames
-    places = [re.findall(r'y="([\d.]+)" class="aside"', frame.panels[0].body) for frame in frames]
-    assert places[0] == places[1]
+    heights = [re.findall(r'y="([\d.]+)" class="aside"', frame.panels[0].body) for frame in frames]
+    assert heights[0] == heights[1]
     assert frames[0].panels[0].height == frames[1].panels[0].height
 
 

@@ -61,7 +61,7 @@ def test_a_turned_valley_has_turned_contours():
     assert "3 times as long" in drawing(turned, path).panels[0].description
 
 
-def test_only_the_path_that_the_text_speaks_of_is_lit():
+def test_only_the_path_that_the_text_is_about_is_lit():
     sgd, adam = drawing().panels
     assert "accent" not in sgd.body and "accent" in adam.body
 

@@ -26,7 +26,7 @@ def panel(**changes):
 
 
 def texts(picture):
-    """The words of the picture with their places: (y, x, words), from bottom to top."""
+    """The words of the picture with their spots: (y, x, words), from bottom to top."""
     root = ElementTree.fromstring(picture.svg())
     found = [(float(t.get("y")), float(t.get("x")), t.text) for t in root.iter(f"{SVG}text")]
     return sorted(found, reverse=True)
@@ -92,7 +92,7 @@ def test_the_description_names_the_parts_from_bottom_to_top():
     assert "cross-attention with keys and values from the memory, add, norm" in told
 
 
-def test_memory_and_mask_are_said_of_the_attention_that_is_given_them():
+def test_memory_and_mask_are_told_of_the_attention_that_is_given_them():
     parts = read_block(DecoderBlock(config()), is_decoder=True)
     assert [part.name for part in parts if part.reads_memory] == ["cross_attention"]
     assert [part.name for part in parts if part.is_masked] == ["self_attention"]

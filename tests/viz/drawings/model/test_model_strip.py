@@ -1,4 +1,4 @@
-"""Each lesson has a place in the strip, and the strip is the model."""
+"""Each lesson has a spot in the strip, and the strip is the model."""
 
 import re
 from itertools import pairwise
@@ -13,7 +13,7 @@ from course_lib.viz.drawings.model.block_parts import read_block
 from course_lib.viz.drawings.model.model_strip import (
     DECODER,
     ENCODER,
-    PLACES,
+    SPOTS,
     SUBLAYERS,
     draw_model_strip,
 )
@@ -34,35 +34,35 @@ def lit(picture):
     return sum(box.get("stroke") == "var(--accent)" and box.get("rx") == "7" for box in boxes)
 
 
-def test_every_lesson_of_the_course_has_a_place():
+def test_every_lesson_of_the_course_has_a_spot():
     lessons = {path.name[:2] for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
-    assert set(PLACES) == lessons
+    assert set(SPOTS) == lessons
 
 
-@pytest.mark.parametrize("lesson", PLACES)
+@pytest.mark.parametrize("lesson", SPOTS)
 def test_what_a_lesson_lights_is_part_of_the_strip(lesson):
-    assert PLACES[lesson].parts <= PARTS | {"memory", "sum", "block", "mask", "exit"}
-    assert PLACES[lesson].parts or PLACES[lesson].way
+    assert SPOTS[lesson].parts <= PARTS | {"memory", "sum", "block", "mask", "exit"}
+    assert SPOTS[lesson].parts or SPOTS[lesson].way
 
 
-@pytest.mark.parametrize("lesson", PLACES)
+@pytest.mark.parametrize("lesson", SPOTS)
 def test_the_words_say_once_where_one_is_and_so_do_both_descriptions(lesson):
     strip = draw_model_strip(lesson)
-    words = f"You are here: {PLACES[lesson].words}"
+    words = f"You are here: {SPOTS[lesson].words}"
     drawn = [text.text for panel in strip.panels for text in texts(panel)]
     assert drawn.count(words) == 1
     assert all(words in panel.description for panel in strip.panels)
 
 
-@pytest.mark.parametrize("lesson", PLACES)
+@pytest.mark.parametrize("lesson", SPOTS)
 def test_the_boxes_that_are_lit_are_those_of_the_lesson(lesson):
     strip = draw_model_strip(lesson)
     for panel, parts in zip(strip.panels, (ENCODER, DECODER), strict=True):
-        assert lit(panel) == sum(part.name in PLACES[lesson].parts for part in parts)
+        assert lit(panel) == sum(part.name in SPOTS[lesson].parts for part in parts)
 
 
 def test_no_two_lessons_have_the_same_words():
-    assert len({place.words for place in PLACES.values()}) == len(PLACES)
+    assert len({spot.words for spot in SPOTS.values()}) == len(SPOTS)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_words_of_a_part_fit_into_its_box(part):
     assert all(text_width(words, 12) <= part.width - 5 for words in (*part.lines, part.lesson))
 
 
-@pytest.mark.parametrize("lesson", PLACES)
+@pytest.mark.parametrize("lesson", SPOTS)
 def test_no_word_is_small_or_leaves_the_panel(lesson):
     for panel in draw_model_strip(lesson).panels:
         for text in texts(panel):
@@ -103,13 +103,13 @@ def test_no_word_is_small_or_leaves_the_panel(lesson):
 @pytest.mark.parametrize("part", ["embedding", "positions", "feed_forward", "output", "ids"])
 def test_a_part_carries_the_number_of_a_lesson_that_lights_it(part):
     (number,) = {p.lesson for p in (*ENCODER, *DECODER) if p.name == part}
-    assert part in PLACES[number].parts
+    assert part in SPOTS[number].parts
 
 
 def test_what_a_lesson_only_examines_is_dashed():
-    examined = {number for number, place in PLACES.items() if place.is_examined}
+    examined = {number for number, spot in SPOTS.items() if spot.is_examined}
     assert examined == {"12", "14", "15"}
-    for number in PLACES:
+    for number in SPOTS:
         drawn = "".join(panel.svg() for panel in draw_model_strip(number).panels)
         assert bool(re.search('stroke-dasharray="4 3"', drawn)) == (number in examined)
 

@@ -104,7 +104,7 @@ def test_everything_stays_inside_the_panel_with_other_numbers(n_words, d_model):
             assert min(points[::2]) >= 0 and max(points[::2]) <= panel.width
 
 
-def test_numbers_without_a_spread_are_refused():
+def test_numbers_that_are_all_equal_are_refused():
     with pytest.raises(ValueError, match="standard deviation is 0"):
         draw(x=torch.ones(2, 3, 4))
 

@@ -9,8 +9,8 @@ from course_lib.model import PRESETS, Transformer, TransformerConfig, preset
 from course_lib.viz.drawings.marks import text_width
 from course_lib.viz.drawings.model.system_strips import (
     KEY,
-    PLACES,
     SILENT,
+    SPOTS,
     VOCABULARY,
     draw_systems,
 )
@@ -46,7 +46,7 @@ def lines(panel):
 
 
 def short_name(decision):
-    return next(place.decisions[decision] for place in PLACES if decision in place.decisions)
+    return next(spot.decisions[decision] for spot in SPOTS if decision in spot.decisions)
 
 
 def value(config, decision):
@@ -69,13 +69,13 @@ def in_brackets(decision, published):
     return f"({published})" if decision in SILENT else published
 
 
-def test_every_decision_of_a_configuration_has_one_place():
-    placed = [decision for place in PLACES for decision in place.decisions]
+def test_every_decision_of_a_configuration_has_one_spot():
+    placed = [decision for spot in SPOTS for decision in spot.decisions]
     assert len(placed) == len(set(placed))
     assert {*placed, *VOCABULARY} == {field.name for field in fields(TransformerConfig)}
 
 
-def test_places_stand_in_the_order_of_the_model():
+def test_spots_stand_in_the_order_of_the_model():
     parts = [name for name, _ in Transformer(preset("small")).named_modules()]
     path = {
         "Embeddings": "source_embedding.tokens",
@@ -86,7 +86,7 @@ def test_places_stand_in_the_order_of_the_model():
         "Add & norm": "encoder.layers.0.add_norm_1",
         "Output": "output",
     }
-    order = [parts.index(path[place.name]) for place in PLACES]
+    order = [parts.index(path[spot.name]) for spot in SPOTS]
     assert order == sorted(order)
     for panel in drawing().panels:
         boxes = [text for text in texts(panel) if text.text in path]
@@ -100,14 +100,14 @@ def test_a_strip_says_what_differs_from_the_paper_and_nothing_else(name):
     config = preset(name)
     expected = [
         (short_name(d), in_words(value(config, d)), in_brackets(d, in_words(value(PAPER, d))))
-        for place in PLACES
-        for d in place.decisions
+        for spot in SPOTS
+        for d in spot.decisions
         if value(config, d) != value(PAPER, d)
     ]
     assert lines(panel) == expected
     for decision, here, paper in expected:
         assert f"{decision}: {here}, in the paper {paper}." in panel.description
-    n = sum(len(place.decisions) for place in PLACES)
+    n = sum(len(spot.decisions) for spot in SPOTS)
     assert panel.title == f"{name}: {len(expected)} of {n}"
 
 
@@ -116,10 +116,10 @@ def test_the_counts_are_those_of_the_lesson():
     assert counts == ["7", "9", "7", "8", "12"]
 
 
-def test_only_boxes_of_places_that_differ_are_lit():
+def test_only_boxes_of_spots_that_differ_are_lit():
     for panel in drawing().panels:
         lit = panel.body.count('stroke="var(--accent)" stroke-width="2.4"')
-        told = {place.name for place in PLACES if f"{place.name}, " in panel.description}
+        told = {spot.name for spot in SPOTS if f"{spot.name}, " in panel.description}
         assert lit == len(told)
 
 

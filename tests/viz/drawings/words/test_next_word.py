@@ -109,7 +109,7 @@ def test_words_fit_into_their_boxes():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "told"),
     [
         ({}, "expected one of top_p and top_k, got None and None"),
         ({"top_p": 0.5, "top_k": 3}, "expected one of top_p and top_k"),
@@ -124,8 +124,8 @@ def test_words_fit_into_their_boxes():
         ({"top_k": 3, "temperature": 0.0}, "a temperature above 0, got 0.0"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(options, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_drawn_is_refused(options, told):
+    with pytest.raises(ValueError, match=told):
         panels(**options)
 
 

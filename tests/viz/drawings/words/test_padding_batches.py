@@ -42,7 +42,7 @@ def test_rows_are_numbered_in_the_order_of_the_batches():
     assert "rows 1, 5, 3 of 3, 3, 4 tokens, 2 padding" in after.description
 
 
-def test_only_the_order_that_the_text_speaks_of_is_lit():
+def test_only_the_order_that_the_text_is_about_is_lit():
     before, after = drawing().panels
     assert "accent" not in before.body and "accent" in after.body
 
