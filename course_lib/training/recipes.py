@@ -227,7 +227,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             name="everyday",
-            summary="short sentences of everyday life, German to English: 40 minutes on two cores",
+            summary="short everyday sentences, German to English: half an hour on two cores",
             corpus="everyday_de_en",
             preset="small",
             model={

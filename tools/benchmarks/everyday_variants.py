@@ -111,14 +111,15 @@ def trained(variant: str, data: TrainingData, *, steps: int, seed: int) -> Trans
 
 def measure(out: Path, variants: Sequence[str], seeds: Sequence[int]) -> None:
     """Train and test what ``out`` does not have yet; a file for each result."""
-    usual = load_training_data(recipe_of("recipe"))
     for variant in variants:
         files = {seed: out / f"{variant}-{seed}.json" for seed in seeds}
         missing = {seed: file for seed, file in files.items() if not file.exists()}
         if not missing:
             continue
         data = load_training_data(recipe_of(variant))
-        ratio = known_cost(out, variant) or cost(variant, data, usual)
+        ratio = known_cost(out, variant)
+        if ratio is None:
+            ratio = cost(variant, data, load_training_data(recipe_of("recipe")))
         steps = round(STEPS / ratio)
         for seed, file in missing.items():
             translator = trained(variant, data, steps=steps, seed=seed)

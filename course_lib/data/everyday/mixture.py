@@ -36,7 +36,7 @@ def everyday_corpus() -> Corpus:
         *varied,
         *all_phrases(),
         *joined_pairs(varied, JOINED),
-        *_texts(captions, "train")[:CAPTIONS],
+        *_texts(captions, "train", CAPTIONS),
         *map(with_capitals, grammar),
     ]
     train = without_sentences_of(train, [*sentences["valid"], *sentences["test"]])
@@ -53,5 +53,5 @@ def everyday_corpus() -> Corpus:
     )
 
 
-def _texts(corpus: Corpus, split: str) -> list[TextPair]:
-    return [TextPair(pair.source_text, pair.target_text) for pair in corpus.pairs(split)]
+def _texts(corpus: Corpus, split: str, size: int | None = None) -> list[TextPair]:
+    return [TextPair(pair.source_text, pair.target_text) for pair in corpus.pairs(split, size)]

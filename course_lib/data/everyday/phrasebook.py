@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from course_lib.data.everyday.variation import CITIES, MEN, WOMEN, invented_name
+from course_lib.data.everyday.variation import CITIES, INVENTED, MEN, WOMEN, invented_name
 from course_lib.data.pairs import TextPair
 
 PHRASEBOOKS = Path(__file__).parents[2] / "assets" / "phrasebook"  # each file with its own lists
@@ -120,7 +120,7 @@ def _with_capitals(pair: TextPair) -> TextPair:
 
 
 def _name(rng: random.Random) -> str:
-    return invented_name(rng) if rng.random() < 0.25 else rng.choice(MEN + WOMEN)
+    return invented_name(rng) if rng.random() < INVENTED else rng.choice(MEN + WOMEN)
 
 
 # The same in both languages.

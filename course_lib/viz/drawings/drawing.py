@@ -138,6 +138,19 @@ class Drawing:
         style += _short(stylesheet("picture") + stylesheet("page"))
         return live_fragment(element("style", style) + figure, {"module": bundle("drawings")})
 
+    def _film(
+        self, content: str, kind: str, *, start: int, seconds: float, name: str, **attributes: Any
+    ) -> str:
+        """What the script gives a slider: ``content`` is what it moves."""
+        return self._fragment(
+            element("div", content, cls="dw-row dw-frames"),
+            kind,
+            data_start=start,
+            data_milliseconds=round(1000 * seconds),
+            data_name=name,
+            **attributes,
+        )
+
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return {"text/html": self.to_html(), "text/plain": repr(self)}
 
@@ -201,12 +214,12 @@ class Film(Drawing):
             )
             for frame in self.frames
         )
-        return self._fragment(
-            element("div", frames, cls="dw-row dw-frames"),
+        return self._film(
+            frames,
             "dw-film together" if self.together else "dw-film",
-            data_start=self.start,
-            data_milliseconds=round(1000 * self.seconds),
-            data_name=self.name,
+            start=self.start,
+            seconds=self.seconds,
+            name=self.name,
         )
 
 
@@ -247,12 +260,12 @@ class Buildup(Drawing):
     def to_html(self) -> str:
         """What a notebook stores; a page may show it as well."""
         row = "".join(panel.image() for panel in self.panels)
-        return self._fragment(
-            element("div", row, cls="dw-row dw-frames"),
+        return self._film(
+            row,
             "dw-film",
-            data_start=len(self.says) - 1,
-            data_milliseconds=round(1000 * self.seconds),
-            data_name=self.name,
+            start=len(self.says) - 1,
+            seconds=self.seconds,
+            name=self.name,
             data_says=json.dumps(self.says, ensure_ascii=False),
         )
 

@@ -57,7 +57,7 @@ def signed(value: float, digits: int = 0) -> str:
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
-def text_width(words: str, size: float = 14) -> float:
+def text_width(words: str, size: float = 14, *, bold: bool = False) -> float:
     """About how wide the words are, in pixels."""
 
     def width(letter: str) -> float:
@@ -67,7 +67,7 @@ def text_width(words: str, size: float = 14) -> float:
             return 0.93
         return 0.71 if letter.isupper() else 0.61
 
-    return size * sum(map(width, words))
+    return size * sum(map(width, words)) * (1.08 if bold else 1)
 
 
 def group(*parts: str, cls: str | None = None, at: Point = (0, 0), **attributes: object) -> str:
@@ -253,18 +253,19 @@ def sublayer(
     )
 
 
+def step_dots(step: int, steps: int) -> str:
+    """Above a panel that is one of several steps: a dot for each, dark for its own."""
+    return "".join(
+        element("circle", cx=298 + 12 * i, cy=10, r=3.5, fill=ink("ink" if i == step else "hair"))
+        for i in range(steps)
+    )
+
+
 def stream(
     points: Sequence[Point], colour: str = "line", *, width: float = 12, opacity: float = 0.38
 ) -> str:
     """What flows through the model, as a thick band: the residual stream, or the memory."""
-    return element(
-        "path",
-        d=_rounded(points, bend=16),
-        fill="none",
-        stroke=ink(colour),
-        stroke_width=float(width),
-        stroke_opacity=number(opacity, 2),
-    )
+    return _stroke(_rounded(points, bend=16), colour, width=width, opacity=opacity)
 
 
 def arrow(
@@ -275,14 +276,7 @@ def arrow(
     length = math.hypot(bx - ax, by - ay)
     short = min(5, length / 2) / length  # the line ends inside the head
     end = (bx - (bx - ax) * short, by - (by - ay) * short)
-    line = element(
-        "path",
-        d=_rounded([*points[:-1], end], bend=8),
-        fill="none",
-        stroke=ink(colour),
-        stroke_width=float(width),
-        stroke_dasharray=dashes,
-    )
+    line = _stroke(_rounded([*points[:-1], end], bend=8), colour, width=width, dashes=dashes)
     return line + _head((bx, by), (bx - ax, by - ay), colour=colour)
 
 
@@ -324,31 +318,21 @@ def arc(
             f"{number(end)} {number(y - 2)}"
         )
         tip, lean = (end, y), (lean_x, height * 1.33)
-    line = element(
-        "path",
-        d=d,
-        fill="none",
-        stroke=ink(colour),
-        stroke_width=float(width),
-        stroke_dasharray=dashes,
-    )
+    line = _stroke(d, colour, width=width, dashes=dashes)
     return line + (_head(tip, lean, colour=colour, size=6) if head else "")
 
 
 def flow(start: Point, end: Point, *, width: float, colour: str, opacity: float = 0.55) -> str:
     """A band that swings from one side to the other: its width says how much flows."""
-    middle = (start[0] + end[0]) / 2
-    d = (
-        f"M{number(start[0])} {number(start[1])}C{number(middle)} {number(start[1])} "
-        f"{number(middle)} {number(end[1])} {number(end[0])} {number(end[1])}"
-    )
-    return element(
-        "path",
-        d=d,
-        fill="none",
-        stroke=ink(colour),
-        stroke_width=max(1.2, float(width)),
-        stroke_opacity=number(opacity, 2),
+    return _stroke(swing(start, end), colour, width=max(1.2, width), opacity=opacity)
+
+
+def swing(start: Point, end: Point) -> str:
+    """The path of a curve that leaves ``start`` and reaches ``end`` level."""
+    middle = number((start[0] + end[0]) / 2)
+    return (
+        f"M{number(start[0])} {number(start[1])}C{middle} {number(start[1])} "
+        f"{middle} {number(end[1])} {number(end[0])} {number(end[1])}"
     )
 
 
@@ -363,6 +347,26 @@ def sign(at: Point, words: str = "+", *, radius: float = 9) -> str:
         stroke=ink("line"),
     )
     return circle + label((at[0], at[1] - 0.3), words)
+
+
+def _stroke(
+    d: str,
+    colour: str,
+    *,
+    width: float,
+    dashes: str | None = None,
+    opacity: float | None = None,
+) -> str:
+    """A line along the path ``d``."""
+    return element(
+        "path",
+        d=d,
+        fill="none",
+        stroke=ink(colour),
+        stroke_width=float(width),
+        stroke_opacity=None if opacity is None else number(opacity, 2),
+        stroke_dasharray=dashes,
+    )
 
 
 def _rounded(points: Sequence[Point], *, bend: float) -> str:

@@ -46,7 +46,6 @@ def translator_page(
         if other_page
         else f"<code>course translator --model {name_of_other}</code> writes"
     )
-    other = f"{link} the model that {reason}."
     known = sum(not word.startswith("<") for word in translator.source_vocabulary.tokens)
     packed = pack_model(
         translator,
@@ -56,7 +55,7 @@ def translator_page(
     )
     # No value contains a mark or ends a script element: a test looks at the page.
     marks = {
-        "lead": f"{texts.lead.format(known=f'{known:,}')} {other}",
+        "lead": f"{texts.lead.format(known=f'{known:,}')} {link} the model that {reason}.",
         "asked": texts.asked,
         "token": texts.token,
         "style": (ASSETS / "translator.css").read_text("utf-8"),

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Panel
-from course_lib.viz.drawings.marks import element, group, label, number, text_width
+from course_lib.viz.drawings.marks import element, group, label, number, swing, text_width
 
 Language = Literal["german", "english"]
 LEAST = 0.05  # the smallest weight that is drawn
@@ -144,15 +144,10 @@ def _looks(
 
 def _line(key: tuple[float, float], query: tuple[float, float], weight: float, *, look: str) -> str:
     """A line as wide as the weight, in the colour of its group."""
-    middle = number((key[0] + query[0]) / 2)
-    d = (
-        f"M{number(key[0])} {number(key[1])}C{middle} {number(key[1])} {middle} "
-        f"{number(query[1])} {number(query[0])} {number(query[1])}"
-    )
     opacity = {"line": 0.28, "accent": 1.0, "attention": min(0.9, 0.2 + 0.8 * weight)}[look]
     return element(
         "path",
-        d=d,
+        d=swing(key, query),
         stroke_width=max(1.0, WIDEST * weight),
         stroke_opacity=number(opacity, 2),
     )

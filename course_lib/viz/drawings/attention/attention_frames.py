@@ -18,6 +18,7 @@ from course_lib.viz.drawings.marks import (
     group,
     label,
     signed,
+    step_dots,
     token,
     vector,
 )
@@ -72,16 +73,10 @@ def draw_attention(
     )
 
     def panel(number: int, description: str, *parts: str) -> Panel:
-        dots = "".join(
-            element(
-                "circle", cx=298 + 12 * i, cy=10, r=3.5, fill=ink("ink" if i == number else "hair")
-            )
-            for i in range(len(TITLES))
-        )
         return Panel(
             title=TITLES[number],
             description=description,
-            body=dots + tokens + "".join(parts),
+            body=step_dots(number, len(TITLES)) + tokens + "".join(parts),
             height=FIRST + ROW * n - 16,
         )
 

@@ -74,7 +74,7 @@ def draw_sharpening(
             f"{widest:.0f} pixels"
         )
     for source, _ in pairs:
-        if text_width(source) * 1.08 > WIDTH:
+        if text_width(source, bold=True) > WIDTH:
             raise ValueError(f"expected sources that fit into a line, got {source!r}")
     blind = [[_blind(words, at, targets) for at in range(len(words))] for words in targets]
     values = probabilities.double().tolist()
@@ -164,15 +164,7 @@ def _panel(
             )
         if lit:
             x = left + room * best
-            graphics.append(
-                element(
-                    "path",
-                    d=f"M{number(x)} {number(top - 5)}V{number(top + BAR + 5)}",
-                    stroke=ink("ink"),
-                    stroke_width=2,
-                    stroke_dasharray="2 3",
-                )
-            )
+            graphics.append(_dashes(f"M{number(x)} {number(top - 5)}V{number(top + BAR + 5)}"))
         cls = "bold" if lit else None
         graphics.append(label((WIDTH - 1, middle), f"{p:.2f}", cls=cls, anchor="end"))
     height = FIRST + ROW * len(words)
@@ -196,13 +188,11 @@ def _panel(
 
 def _key(at: tuple[float, float]) -> str:
     x, y = at
-    line = element(
-        "path",
-        d=f"M{number(x + 2)} {number(y - 8)}v16",
-        stroke=ink("ink"),
-        stroke_width=2,
-        stroke_dasharray="2 3",
-    )
-    return line + label(
+    return _dashes(f"M{number(x + 2)} {number(y - 8)}v16") + label(
         (x + 12, y), "best without a look at the source", cls="aside", anchor="start"
     )
+
+
+def _dashes(d: str) -> str:
+    """What is the best without a look at the source."""
+    return element("path", d=d, stroke=ink("ink"), stroke_width=2, stroke_dasharray="2 3")

@@ -148,7 +148,7 @@ def _panel(
     )
     below = height - 12
     words = f"after {steps} steps: loss {_short(losses[1])}"
-    half = text_width(words) * 1.08 / 2
+    half = text_width(words, bold=True) / 2
     at = min(max(end[0], half), WIDTH - half)
     first = f"start: loss {_short(losses[0])}"
     left = min(max(start[0], text_width(first, 12) / 2), WIDTH - text_width(first, 12) / 2)

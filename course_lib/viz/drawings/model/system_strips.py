@@ -161,7 +161,7 @@ def _strip(
         graphics.append(label((BOX_AT, height + 6), KEY, cls="aside", anchor="start"))
     n = len(paper)
     title = f"{name}: {len(changed)} of {n}"
-    if text_width(title) * 1.08 > HERE_AT - 40:
+    if text_width(title, bold=True) > HERE_AT - 40:
         raise ValueError(f"expected names of at most about 25 letters, got {name!r}")
     heads = label((HERE_AT, 34), "here", cls="aside bold", anchor="end")
     heads += label((PAPER_AT, 34), "paper", cls="aside", anchor="end")
@@ -195,7 +195,7 @@ def _box(name: str, top: float, height: float, *, lit: bool) -> str:
 def _line(y: float, decision: str, here: str, paper: str) -> str:
     """A decision with the value here and in the paper."""
     ends = (DECISION_AT + text_width(decision, 12), HERE_AT + 8)
-    starts = (HERE_AT - text_width(here, 12) * 1.08, PAPER_AT - text_width(paper, 12))
+    starts = (HERE_AT - text_width(here, 12, bold=True), PAPER_AT - text_width(paper, 12))
     if starts[0] < ends[0] + 4 or starts[1] < ends[1]:
         raise ValueError(f"expected values of a few letters, got {here!r} and {paper!r}")
     return (

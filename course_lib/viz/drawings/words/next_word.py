@@ -19,6 +19,7 @@ from course_lib.viz.drawings.marks import (
     label,
     number,
     signed,
+    step_dots,
     token,
     token_width,
 )
@@ -284,12 +285,6 @@ class _Sheet:
     def _panel(
         self, step: int, description: str, *parts: str, note: str, drawn: int | None = None
     ) -> Panel:
-        dots = "".join(
-            element(
-                "circle", cx=298 + 12 * i, cy=10, r=3.5, fill=ink("ink" if i == step else "hair")
-            )
-            for i in range(len(TITLES))
-        )
         names = []
         for i, (row, y) in enumerate(self._heights()):
             gone = step >= 2 and row.final == 0
@@ -309,7 +304,7 @@ class _Sheet:
             title=TITLES[step],
             description=description,
             note=note,
-            body=dots + "".join(names) + "".join(parts),
+            body=step_dots(step, len(TITLES)) + "".join(names) + "".join(parts),
             height=FIRST + ROW * len(self.rows) - 10,
         )
 

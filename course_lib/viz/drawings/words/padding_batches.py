@@ -61,7 +61,7 @@ def draw_padding(
                 f"expected batches of {name!r} with the sentences 0 to {len(lengths) - 1}, each "
                 f"once, got {[list(rows) for rows in batches]}"
             )
-        if text_width(name) * 1.08 > WIDTH:
+        if text_width(name, bold=True) > WIDTH:
             raise ValueError(f"expected names of orders that fit into a line, got {name!r}")
         drawn[name] = [_batch(rows, lengths) for rows in batches]
     height = max(map(_height, drawn.values()))
