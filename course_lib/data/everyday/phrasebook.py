@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -42,7 +43,8 @@ def read_phrasebook(path: Path) -> Phrasebook:
     " | ", English. Lines that begin with # are notes.
 
     Raises:
-        ValueError: a line is none of these, or the gaps of its sides differ or have no list.
+        ValueError: a line is none of these, the gaps of its sides differ or have no list, or a
+            list is too short for a template with several gaps of it.
     """
     lists: dict[str, list[TextPair]] = {}
     section = ""
@@ -66,6 +68,12 @@ def read_phrasebook(path: Path) -> Phrasebook:
             raise ValueError(
                 f"{path}: expected the same gaps on both sides, each with a list, got {template}"
                 + (f", without a list: {', '.join(sorted(unknown))}" if unknown else "")
+            )
+        wanted = Counter(name for name, _ in set(german) if name in lists)
+        if short := [name for name, gaps in wanted.items() if len(set(lists[name])) < gaps]:
+            raise ValueError(
+                f"{path}: expected a different filler for each gap of {template}, but the list "
+                f"{short[0]!r} has only {len(set(lists[short[0]]))}"
             )
     filled = {name: tuple(pairs) for name, pairs in lists.items()}
     return Phrasebook(tuple(templates), filled)

@@ -65,6 +65,7 @@ def test_the_same_seed_gives_the_same_sentences(write):
         ("[drink]\nTee tea", "line 2: expected German | English, got 'Tee tea'"),
         ("[sentences]\n{x} | {x}", "without a list: x"),
         ("[sentences]\n{name} | who", "the same gaps on both sides"),
+        ("[a]\nx | y\n[sentences]\n{a} {a2} | {a} {a2}", "the list 'a' has only 1"),
     ],
 )
 def test_a_line_that_fits_nowhere_is_refused(write, text, message):
