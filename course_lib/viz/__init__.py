@@ -4,6 +4,28 @@ from course_lib.viz.alt_text import describe
 from course_lib.viz.diagram.attention_diagram import AttentionDiagram, attention_diagram
 from course_lib.viz.diagram.model_diagram import ModelDiagram, model_diagram
 from course_lib.viz.display import show_figure
+from course_lib.viz.drawings.attention.attention_columns import attention_columns
+from course_lib.viz.drawings.attention.attention_frames import draw_attention
+from course_lib.viz.drawings.attention.cache_steps import draw_cache_steps
+from course_lib.viz.drawings.attention.einsum_axes import draw_einsum
+from course_lib.viz.drawings.attention.head_sum import draw_head_sum
+from course_lib.viz.drawings.attention.mask_arcs import cross_attention_lines, self_attention_arcs
+from course_lib.viz.drawings.drawing import Drawing, Film
+from course_lib.viz.drawings.learning.bootstrap_film import draw_bootstrap
+from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learning
+from course_lib.viz.drawings.learning.sharpening import draw_sharpening
+from course_lib.viz.drawings.learning.valley import draw_valley
+from course_lib.viz.drawings.model.block_stacks import draw_block_stacks
+from course_lib.viz.drawings.model.model_strip import draw_model_strip
+from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
+from course_lib.viz.drawings.model.residual_streams import draw_residual_streams
+from course_lib.viz.drawings.model.system_strips import draw_systems
+from course_lib.viz.drawings.words.lookup import draw_lookup
+from course_lib.viz.drawings.words.merges import draw_merges
+from course_lib.viz.drawings.words.next_word import draw_next_word
+from course_lib.viz.drawings.words.padding_batches import draw_padding
+from course_lib.viz.drawings.words.position_clocks import draw_position_clocks
+from course_lib.viz.drawings.words.word_map import draw_word_map
 from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
 from course_lib.viz.explorer.explorer_model import explore_model
 from course_lib.viz.plots.attention_summary import entropy, top_keys
@@ -48,20 +70,44 @@ __all__ = [
     "AttentionDiagram",
     "AttentionExplorer",
     "Branch",
+    "Drawing",
+    "Film",
     "InteractiveFigure",
     "LiveCurves",
     "ModelDiagram",
     "Quiz",
     "ShapeQuestion",
+    "Snapshot",
     "alignment_error",
+    "attention_columns",
     "attention_diagram",
     "attention_steps_widget",
     "batch_widget",
     "beam_widget",
     "block_widget",
     "config_widget",
+    "cross_attention_lines",
     "depth_widget",
     "describe",
+    "draw_attention",
+    "draw_block_stacks",
+    "draw_bootstrap",
+    "draw_cache_steps",
+    "draw_einsum",
+    "draw_head_sum",
+    "draw_learning",
+    "draw_lookup",
+    "draw_merges",
+    "draw_model_strip",
+    "draw_next_word",
+    "draw_norm_blocks",
+    "draw_padding",
+    "draw_position_clocks",
+    "draw_residual_streams",
+    "draw_sharpening",
+    "draw_systems",
+    "draw_valley",
+    "draw_word_map",
     "einsum_widget",
     "embedding_widget",
     "entropy",
@@ -96,6 +142,7 @@ __all__ = [
     "residual_norms",
     "runs_page",
     "schedule_widget",
+    "self_attention_arcs",
     "show_figure",
     "strongest_links",
     "top_keys",

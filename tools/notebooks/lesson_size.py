@@ -2,7 +2,7 @@
 
     python -m tools.notebooks.lesson_size            # a table of all lessons
     python -m tools.notebooks.lesson_size notebooks/06_masks.ipynb
-    python -m tools.notebooks.lesson_size --write    # also into the lessons' first cells and map
+    python -m tools.notebooks.lesson_size --write    # also into the lessons and the map
 
 Counted is the core path: everything up to the heading *Deeper*. A reader is assumed to read 200
 words and 20 lines of code a minute, to look at a figure for half a minute, to spend two minutes on
@@ -98,9 +98,9 @@ def form_problems(notebook: NotebookNode) -> list[str]:
     problems = size.too_long
     if size.bare:
         problems.append(f"{size.bare} lines of output end in True or False: print the number")
-    told = TIME.search(notebook.cells[0].source)
+    told = next((found for cell in notebook.cells if (found := TIME.search(cell.source))), None)
     if told is None or int(told[1]) != size.minutes:
-        problems.append(f"expected '**Time** about {size.minutes} minutes' in the first cell")
+        problems.append(f"expected '**Time** about {size.minutes} minutes' below the first picture")
     found = [
         line.removeprefix("## ")
         for cell in notebook.cells
@@ -138,7 +138,7 @@ def lessons() -> list[Path]:
 
 
 def write_times() -> None:
-    """Write each lesson's minutes into its first cell and the map, and there their sum, too."""
+    """Write each lesson's minutes below its first picture and into the map, with their sum."""
     page, total = MAP.read_text("utf-8"), 0
     for path in lessons():
         minutes = size_of(read(path)).minutes

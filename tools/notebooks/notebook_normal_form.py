@@ -24,8 +24,9 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 COLAB_LINK = re.compile(r"https://colab\.research\.google\.com/github/[^\s)\"']*")
-# The first cell of code of every notebook, folded. In Colab it installs the course, and shows what
-# pip says only if that fails; elsewhere the course is installed already.
+# How the first cell of code of every notebook begins, folded. In Colab it installs the course, and
+# shows what pip says only if that fails; elsewhere the course is installed already. Below it stand
+# the lesson's own imports and its first picture.
 SET_UP_ID = "set-up"
 SET_UP = """\
 import importlib.util
@@ -49,6 +50,7 @@ if "google.colab" in sys.modules and importlib.util.find_spec("course_lib") is N
 from course_lib.lesson import set_up
 
 set_up()  # one seed, and the same arithmetic on every machine"""
+SET_UP_END = SET_UP.splitlines()[-1]
 # A file of the project that a learner's copy of the course does not have.
 SOURCE_LINK = re.compile(r"https://github\.com/[^/\s]+/[^/\s]+/blob/main/(course_lib/[^\s)\"']*)")
 
@@ -129,20 +131,24 @@ def normal_form(notebook: NotebookNode, *, path: str, home: str) -> NotebookNode
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     count = 0
-    for index, cell in enumerate(notebook.cells):
+    for cell in notebook.cells:
         if cell.id == SET_UP_ID:
-            cell.source = SET_UP.format(home=home)
+            cell.source = SET_UP.format(home=home) + own_set_up(cell.source)
             cell.metadata["jupyter"] = {"source_hidden": True}
         cell.metadata = _cell_metadata(cell.metadata)
-        if index == 0:
-            cell.source = COLAB_LINK.sub(lambda _: colab_link(path, home=home), cell.source)
         if cell.cell_type == "markdown":
+            cell.source = COLAB_LINK.sub(lambda _: colab_link(path, home=home), cell.source)
             cell.source = SOURCE_LINK.sub(lambda found: f"{home}/blob/main/{found[1]}", cell.source)
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count
             cell.outputs = _outputs(cell.outputs, count)
     return notebook
+
+
+def own_set_up(source: str) -> str:
+    """What a notebook's set-up cell has below the part that all notebooks share."""
+    return source.partition(SET_UP_END)[2].rstrip()
 
 
 def to_bytes(notebook: NotebookNode) -> bytes:

@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.notebooks.build_notebooks import check
-from tools.notebooks.notebook_normal_form import NotebookError
+from tools.notebooks.notebook_normal_form import SET_UP_ID, NotebookError, own_set_up
 
 Rule = Callable[[Path, NotebookNode], list[str]]
 
@@ -71,7 +71,7 @@ def short_cells(path: Path, notebook: NotebookNode) -> list[str]:
     """A code cell can be read at a glance."""
     problems = []
     for cell in _code(notebook):
-        lines = cell.source.splitlines()
+        lines = own_lines(cell)
         if len(lines) > MAX_CELL_LINES:
             problems.append(f"cell {cell.id!r}: {len(lines)} lines, at most {MAX_CELL_LINES}")
         if (width := max(map(len, lines), default=0)) > MAX_LINE:
@@ -192,8 +192,15 @@ def no_absolute_paths(path: Path, notebook: NotebookNode) -> list[str]:
 
 
 def set_up(notebook: NotebookNode) -> str | None:
-    """The source of the cell `set-up`, which all lessons share; None when there is none."""
-    return next((cell.source for cell in _code(notebook) if cell.id == "set-up"), None)
+    """What all lessons share of the cell `set-up`; None when there is none."""
+    source = next((cell.source for cell in _code(notebook) if cell.id == SET_UP_ID), None)
+    return source.removesuffix(own_set_up(source)) if source else source
+
+
+def own_lines(cell: NotebookNode) -> list[str]:
+    """The lines of a cell, of the set-up cell those below what all lessons share."""
+    source = own_set_up(cell.source).lstrip() if cell.id == SET_UP_ID else cell.source
+    return source.splitlines() or cell.source.splitlines()[-1:]
 
 
 RULES: tuple[Rule, ...] = (
