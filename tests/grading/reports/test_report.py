@@ -80,6 +80,28 @@ def test_whatever_students_write_stays_text_on_the_page():
     assert "".join(page.text).count("alert(1)") > len(HOSTILE)
 
 
+def test_every_region_has_a_name_of_its_own(text):
+    names = re.findall(r'role="region" aria-label="([^"]*)"', text)
+    assert len(names) > 6 and len(names) == len(set(names))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("browser")
+def test_in_a_browser_the_page_fits_a_phone_and_runs_nothing(text, browser, tmp_path):
+    path, asked, dialogs = tmp_path / "class.html", [], []
+    path.write_text(text, encoding="utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(path.as_uri())
+    width = page.evaluate("document.documentElement.scrollWidth")
+    bars = page.evaluate("[...document.querySelectorAll('.bar')].map(e => e.clientWidth)")
+    page.close()
+    assert width == 390 and min(bars) > 40
+    assert [each for each in asked if not each.startswith("data:")] == [path.as_uri()]
+    assert dialogs == []
+
+
 def test_every_id_is_there_once_and_every_link_has_its_target(text):
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
