@@ -11,7 +11,7 @@ from course_lib.checks.conventions import under_conventions
 from course_lib.checks.diagnosis.diagnose import SEED, diagnose
 from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
-from course_lib.checks.progress import FORMER_IDS, Progress, note_passed, under_nbgrader
+from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
 from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
@@ -115,8 +115,8 @@ def check(
     diagnosis = diagnose(load_item(item_id, conventions), subject, line=line, seed=seed)
     diagnosis = blame_earlier_answer(diagnosis, load_item)
     report = Report(refuse_borrowed_answer(diagnosis))
-    if report.passed:
-        note_passed(item_id)
-    elif under_nbgrader():
+    if report.diagnosis.status != "not started":
+        note_checked(item_id, passed=report.passed)
+    if not report.passed and under_nbgrader():
         raise NotPassed(str(report))
     return report

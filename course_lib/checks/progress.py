@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from course_lib.atomic import write_atomically
+from course_lib.checks.progress_card import State, progress_card
 from course_lib.checks.table import TABLE, TOPICS, Entry
 from course_lib.errors import CourseError
 from course_lib.home import expanded
@@ -44,11 +44,22 @@ def under_nbgrader() -> bool:
 
 def load_passed() -> set[str]:
     """The ids of all items passed so far, former ids translated; none if there is no valid file."""
-    return {FORMER_IDS.get(i, i) for i in _stored_ids() or ()} & TABLE.keys()
+    return _of_today("passed")
 
 
-def _stored_ids() -> set[str] | None:
-    """What the file holds, also items of a newer version; None if it holds something else.
+def load_tried() -> set[str]:
+    """The ids of all items whose answers did not pass so far, in the same way."""
+    return _of_today("tried") - load_passed()
+
+
+def _of_today(kind: str) -> set[str]:
+    stored = _stored_ids() or {}
+    return {FORMER_IDS.get(i, i) for i in stored.get(kind, ())} & TABLE.keys()
+
+
+def _stored_ids() -> dict[str, set[str]] | None:
+    """What the file holds as "passed" and "tried", also items of a newer version; None if it holds
+    something else.
 
     A path that is no regular file, such as /dev/null, holds nothing, and is never moved away.
 
@@ -58,16 +69,22 @@ def _stored_ids() -> set[str] | None:
     file = progress_file()
     try:
         if not file.is_file():
-            return set()
+            return {}
         stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    ids = stored.get("passed") if isinstance(stored, dict) else None
-    return {i for i in ids if isinstance(i, str)} if isinstance(ids, list) else None
+    if not isinstance(stored, dict) or not isinstance(stored.get("passed"), list):
+        return None
+    lists = {kind: stored.get(kind) for kind in ("passed", "tried")}
+    return {
+        kind: {i for i in ids if isinstance(i, str)}
+        for kind, ids in lists.items()
+        if isinstance(ids, list)
+    }
 
 
-def note_passed(item_id: str) -> None:
-    """Remember that an item was passed; an unwritable folder, or none, is not an error.
+def note_checked(item_id: str, *, passed: bool) -> None:
+    """Remember that an item was passed, or tried; an unwritable folder, or none, is not an error.
 
     Nothing is written while somebody else's notebook is graded: the file would be the instructor's.
     A file that cannot be read is kept beside the new one, as ``progress.json.damaged``.
@@ -76,26 +93,32 @@ def note_passed(item_id: str) -> None:
         return
     # The check itself passed, and its report matters more than the progress file.
     with suppress(CourseError, OSError):
-        passed = _stored_ids()
-        if item_id in (passed or ()):
+        stored = _stored_ids()
+        known = stored or {}
+        kind = "passed" if passed else "tried"
+        if item_id in known.get("passed", ()) or item_id in known.get(kind, ()):
             return
-        if passed is None:
+        if stored is None:
             file = progress_file()
             file.replace(file.with_name(f"{file.name}.damaged"))
-        _store({*(passed or ()), item_id})
+        _store(known | {kind: {*known.get(kind, ()), item_id}})
 
 
 def note_reset(item_ids: Collection[str]) -> None:
-    """Forget that items were passed: their answers are gone. What cannot be written stays."""
+    """Forget that items were passed or tried: their answers are gone. If it fails, they stay."""
     with suppress(CourseError, OSError):
-        passed = _stored_ids() or set()
-        left = {i for i in passed if FORMER_IDS.get(i, i) not in item_ids}
-        if left != passed:
+        stored = _stored_ids() or {}
+        left = {
+            kind: {i for i in ids if FORMER_IDS.get(i, i) not in item_ids}
+            for kind, ids in stored.items()
+        }
+        if left != stored:
             _store(left)
 
 
-def _store(passed: Collection[str]) -> None:
-    stored = {"version": 1, "passed": sorted(passed)}
+def _store(ids: Mapping[str, Collection[str]]) -> None:
+    passed = sorted(ids.get("passed", ()))
+    stored = {"version": 1, "passed": passed, "tried": sorted({*ids.get("tried", ())} - {*passed})}
     text = json.dumps(stored, indent=1) + "\n"
     write_atomically(progress_file(), text, through_link=True)
 
@@ -113,8 +136,9 @@ class Progress:
     stored notebook keeps is the same for everyone: nothing done yet.
     """
 
-    def __init__(self, passed: Collection[str] | None = None) -> None:
+    def __init__(self, passed: Collection[str] | None = None, tried: Collection[str] = ()) -> None:
         self.passed = load_passed() if passed is None else set(passed)
+        self.tried = load_tried() if passed is None else set(tried)
 
     def rows(self) -> Iterator[tuple[str, list[Entry]]]:
         """Each lesson, "06 masks", with its checked items."""
@@ -129,9 +153,7 @@ class Progress:
 
     def next(self, here: str = "") -> str:
         """The first item that has not been passed, those of the lesson ``here`` first."""
-        items = [entry for _, entries in self.rows() for entry in entries]
-        items.sort(key=lambda entry: entry.id[:2] != here)
-        entry = next((entry for entry in items if entry.id not in self.passed), None)
+        entry = self._next(here)
         if entry is None:
             return "All checked items are done."
         lesson = entry.id[:2]
@@ -139,6 +161,11 @@ class Progress:
         if lesson == here:
             where = "It is in this notebook."
         return f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). {where}"
+
+    def _next(self, here: str = "") -> Entry | None:
+        items = [entry for _, entries in self.rows() for entry in entries]
+        items.sort(key=lambda entry: entry.id[:2] != here)
+        return next((entry for entry in items if entry.id not in self.passed), None)
 
     def items(self, lesson: str) -> list[str]:
         """A line for each checked item of a lesson, "06" or "6", and how to open it.
@@ -170,20 +197,16 @@ class Progress:
         return "\n".join([*lines, "", IN_WORDS, self.next()])
 
     def to_html(self) -> str:
-        """The same as a table, with a progress bar for each lesson."""
-        rows = []
-        for name, entries in self.rows():
-            done = sum(e.id in self.passed for e in entries)
-            title = "; ".join(
-                f"{'done' if e.id in self.passed else 'to do'}: {e.title}" for e in entries
-            )
-            bar = f'<progress value="{done}" max="{max(1, len(entries))}"></progress>'
-            rows.append(
-                f'<tr title="{html.escape(title)}"><th scope="row" style="text-align:left">{name}'
-                f"</th><td>{bar}</td><td>{done} of {len(entries)} items</td>"
-                f"<td>{self._points(entries)}</td></tr>"
-            )
-        return f"<table>{''.join(rows)}</table><p>{html.escape(self.next())}</p>"
+        """A card: what is next, and for each lesson a box for each of its items."""
+        rows = dict(self.rows())
+        states = {entry.id: self._state(entry.id) for row in rows.values() for entry in row}
+        note = f"Besides, there are {_in_words()} points for answers in words. {IN_WORDS}"
+        return progress_card(rows, states, following=self._next(), note=note)
+
+    def _state(self, item_id: str) -> State:
+        if item_id in self.passed:
+            return "passed"
+        return "tried" if item_id in self.tried else "to do"
 
     def _points(self, entries: list[Entry]) -> str:
         done = sum(e.points for e in entries if e.id in self.passed)
@@ -195,10 +218,9 @@ class Progress:
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         import ipywidgets as widgets
 
-        note = f"<p>Besides: {_in_words()} points for answers in words. {IN_WORDS}</p>"
-        page = widgets.HTML(self.to_html() + note)
+        page = widgets.HTML(self.to_html())
         again = widgets.Button(description="Refresh")
-        again.on_click(lambda _: page.set_trait("value", Progress().to_html() + note))
+        again.on_click(lambda _: page.set_trait("value", Progress().to_html()))
         box = widgets.VBox([page, again])
         return widget_output(box.model_id) | {
             "text/html": Progress(()).to_html(),

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import sys
 import time
 from dataclasses import replace
@@ -19,9 +20,17 @@ from course_lib.checks.diagnosis import trial
 from course_lib.checks.diagnosis.diagnose import diagnose
 from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.checks.engine import call
-from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed, progress_file
+from course_lib.checks.progress import (
+    FORMER_IDS,
+    load_passed,
+    load_tried,
+    note_checked,
+    note_reset,
+    progress_file,
+)
 from course_lib.errors import CourseError
 from course_lib.model import AddNorm, padding_mask
+from course_lib.viz.drawings.colours import COLOURS, forced_variables, variables
 from tests.checks.alternatives.training import loss_from_the_masked_loss
 
 
@@ -57,6 +66,10 @@ def half_written(tokens, pad_id):
     if pad_id == 3:
         raise NotImplementedError
     return right(tokens, pad_id)
+
+
+def untouched(tokens, pad_id):
+    raise NotImplementedError
 
 
 def crosses(tokens, pad_id):
@@ -148,9 +161,6 @@ def test_the_html_of_a_passed_item_has_no_hints():
 
 
 def test_untouched_code_is_reported_as_not_started():
-    def untouched(tokens, pad_id):
-        raise NotImplementedError
-
     report = check("06.padding_mask", untouched)
     assert str(report).startswith("○ 06.padding_mask") and "not started" in str(report)
 
@@ -231,8 +241,8 @@ def test_items_that_share_a_probe_keep_their_own_expected_answers():
 
 
 def test_progress_counts_and_says_what_is_next(capsys):
-    note_passed("06.padding_mask")
-    note_passed("06.padding_mask")
+    note_checked("06.padding_mask", passed=True)
+    note_checked("06.padding_mask", passed=True)
     assert cli.main(["progress"]) == 0
     shown = capsys.readouterr().out
     assert "■" in shown and "Next: " in shown
@@ -242,7 +252,7 @@ def test_progress_counts_and_says_what_is_next(capsys):
 
 
 def test_the_progress_of_one_lesson_has_a_line_for_each_of_its_items(capsys):
-    note_passed("06.padding_mask")
+    note_checked("06.padding_mask", passed=True)
     assert cli.main(["progress", "6"]) == 0
     rows = capsys.readouterr().out.splitlines()[:-2]
     assert [row.split()[1] for row in rows] == list(load_items("06"))
@@ -265,7 +275,7 @@ def test_progress_under_a_former_id_still_counts(progress, monkeypatch):
     progress.parent.mkdir()
     progress.write_text('{"version": 1, "passed": ["06.pad_mask"]}')
     assert load_passed() == {"06.padding_mask"}
-    note_passed("06.causal_mask")
+    note_checked("06.causal_mask", passed=True)
     assert load_passed() == {"06.padding_mask", "06.causal_mask"}
 
 
@@ -306,10 +316,59 @@ def test_the_progress_file_is_in_the_users_data_folder(monkeypatch, tmp_path):
 
 def test_the_progress_stored_in_a_notebook_is_the_same_for_everyone(progress):
     before = Progress()._repr_mimebundle_()
-    note_passed("06.padding_mask")
+    note_checked("06.padding_mask", passed=True)
     after = Progress()._repr_mimebundle_()
     assert before["text/html"] == after["text/html"] and before["text/plain"] == after["text/plain"]
     assert "2 of" in Progress().to_html() and json.loads(progress.read_text())
+
+
+def test_a_wrong_answer_is_tried_until_it_is_right_and_an_empty_one_is_not(progress):
+    check("06.padding_mask", untouched)
+    assert load_tried() == set() and not progress.exists()
+    check("06.padding_mask", inverted)
+    assert load_tried() == {"06.padding_mask"} and load_passed() == set()
+    check("06.padding_mask", right)
+    check("06.padding_mask", inverted)  # an experiment after it takes nothing away
+    assert load_tried() == set() and load_passed() == {"06.padding_mask"}
+    assert json.loads(progress.read_text())["tried"] == []
+
+
+def test_a_progress_file_of_an_earlier_version_without_what_was_tried_still_counts(progress):
+    progress.parent.mkdir()
+    progress.write_text('{"version": 1, "passed": ["06.causal_mask"], "tried": 3}')
+    note_checked("06.padding_mask", passed=False)
+    assert (load_passed(), load_tried()) == ({"06.causal_mask"}, {"06.padding_mask"})
+
+
+def test_a_reset_forgets_what_was_passed_and_what_was_tried():
+    note_checked("06.causal_mask", passed=True)
+    note_checked("06.padding_mask", passed=False)
+    note_checked("06.decoder_mask", passed=False)
+    note_reset({"06.causal_mask", "06.padding_mask"})
+    assert (load_passed(), load_tried()) == (set(), {"06.decoder_mask"})
+
+
+def test_the_card_names_the_next_step_first_and_each_item_with_its_state():
+    text = Progress({"01.sinusoidal_positions"}, {"01.shift_matrix"}).to_html()
+    words = re.sub(r"<style>.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL)
+    words = " ".join(words.split())
+    assert words.startswith("Next: Add the encoding to a batch 01.positional_encoding, about 15")
+    assert "01 positional encoding ✓ 2 … 4 1 of 4 items, 1 tried · 4 of 14 points" in words
+    assert f"1 of {Progress(()).size} items, 1 tried" in words
+    assert "02 embeddings 1 2 3 3 items · 8 points" in words
+    assert (
+        'aria-label="Sines and cosines of many frequencies: passed; Add the encoding to a batch: '
+        'to do; A shift is a rotation: tried; A table in which little changes: to do"'
+    ) in text
+    assert text.count("next-item") == 2  # a box, and its style
+    assert "All checked items are done." in Progress(TABLE).to_html()
+
+
+def test_the_card_has_no_colour_of_its_own():
+    style = re.search(r"<style>(.*?)</style>", Progress(()).to_html(), re.DOTALL)[1]
+    own = style.removeprefix(variables() + forced_variables())
+    assert own != style and not re.search(r"#[0-9a-f]{3,8}\b|rgb|hsl", own)
+    assert set(re.findall(r"var\(--([a-z-]+)\)", own)) <= COLOURS.keys()
 
 
 @pytest.mark.parametrize("subject", [inverted, half_written], ids=["wrong", "partly written"])
@@ -323,7 +382,7 @@ def test_under_nbgrader_a_check_that_is_not_passed_raises(subject, monkeypatch):
 def test_under_nbgrader_a_passed_check_earns_all_points_and_leaves_no_trace(
     monkeypatch, progress, capsys
 ):
-    note_passed("06.causal_mask")
+    note_checked("06.causal_mask", passed=True)
     before = progress.read_text()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     report = check("06.padding_mask", right)
@@ -338,7 +397,7 @@ def test_under_nbgrader_a_passed_check_earns_all_points_and_leaves_no_trace(
 def test_a_damaged_progress_file_is_kept_beside_the_new_one(progress, damaged):
     progress.parent.mkdir()
     progress.write_text(damaged)
-    note_passed("06.padding_mask")
+    note_checked("06.padding_mask", passed=True)
     assert load_passed() == {"06.padding_mask"}
     assert progress.with_name("progress.json.damaged").read_text() == damaged
 
@@ -346,7 +405,7 @@ def test_a_damaged_progress_file_is_kept_beside_the_new_one(progress, damaged):
 def test_items_of_a_newer_version_stay_in_the_progress_file(progress):
     progress.parent.mkdir()
     progress.write_text('{"version": 1, "passed": ["99.item_of_tomorrow"]}')
-    note_passed("06.padding_mask")
+    note_checked("06.padding_mask", passed=True)
     assert load_passed() == {"06.padding_mask"}
     assert json.loads(progress.read_text())["passed"] == ["06.padding_mask", "99.item_of_tomorrow"]
 
@@ -468,5 +527,5 @@ def test_a_device_instead_of_a_progress_file_is_not_moved(progress, monkeypatch)
     monkeypatch.setattr(Path, "replace", lambda self, target: moved.append(self))
     progress.parent.mkdir(parents=True)
     progress.symlink_to(os.devnull)
-    note_passed("06.padding_mask")
+    note_checked("06.padding_mask", passed=True)
     assert load_passed() == set() and moved == [] and progress.is_symlink()

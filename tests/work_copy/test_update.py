@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_lib import cli
 from course_lib.atomic import replace_atomically
-from course_lib.checks.progress import FORMER_IDS, load_passed, note_passed
+from course_lib.checks.progress import FORMER_IDS, load_passed, note_checked
 from course_lib.checks.table import TABLE
 from course_lib.errors import CourseError
 from course_lib.work_copy import folders, verbs
@@ -364,7 +364,7 @@ def test_a_deleted_answer_and_a_deleted_notebook_are_put_back(course, answered):
 def test_an_answer_that_is_put_back_is_no_longer_passed(course, answered, tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
     for item in ("06.padding_mask", "06.causal_mask", "07.encoder_block"):
-        note_passed(item)
+        note_checked(item, passed=True)
     reset(answered, "06.padding_mask")
     assert load_passed() == {"06.causal_mask", "07.encoder_block"}
     reset(answered, str(answered / EXERCISE))

@@ -14,6 +14,7 @@ from nbgrader.plugins import CsvExportPlugin
 
 from course_lib.errors import CourseError
 from course_lib.grading.nbgrader.autograded import INSTRUCTOR
+from course_lib.grading.nbgrader.feedback_look import give_look
 
 # Nothing runs and nothing is fetched, whatever a page contains; its styles and pictures are in it.
 CONTENT_POLICY = (
@@ -91,7 +92,9 @@ class FeedbackExporter(HTMLExporter):
 
 
 def inactive(page: str) -> str:
-    """A page without scripts, event handlers, frames, forms and what would be fetched."""
+    """A page without scripts, event handlers, frames, forms and what would be fetched, in the look
+    of the course.
+    """
     soup = BeautifulSoup(page, features="html.parser")
     for element in [*soup.find_all(_ACTIVE), *soup.select("body style")]:
         element.decompose()
@@ -101,6 +104,7 @@ def inactive(page: str) -> str:
         policy = {"http-equiv": "Content-Security-Policy", "content": CONTENT_POLICY}
         soup.head.insert(0, soup.new_tag("meta", attrs={"charset": "utf-8"}))
         soup.head.insert(1, soup.new_tag("meta", attrs=policy))
+    give_look(soup)
     return str(soup)
 
 

@@ -1,5 +1,6 @@
 """nbgrader's feedback pages: marks and comments are there; nothing runs, nothing is fetched."""
 
+import re
 import shutil
 
 import nbformat
@@ -12,7 +13,9 @@ from nbgrader.converters.base import NbGraderException
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import open_course_folder
+from course_lib.grading.nbgrader.feedback_look import STYLE
 from course_lib.grading.nbgrader.nbgrader_hooks import CONTENT_POLICY, inactive
+from course_lib.viz.drawings.colours import forced_variables, variables
 from tests.grading.hostile_text import EVERYTHING, HOSTILE
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, activity, hand_in, result_of
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
@@ -64,6 +67,29 @@ def test_the_page_shows_marks_comments_and_what_the_checks_found(feedback):
     assert "✗ 06.padding_mask · Mask the padding: not yet" in words
     assert "✓ 06.bug" in words and HOSTILE[0] in words
     assert len(page.find_all("details")) >= 15  # the hints are still there
+
+
+def test_the_scores_on_top_name_the_items_and_say_with_a_mark_what_is_right(feedback):
+    page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
+    entries = [(entry.a.text, " ".join(entry["class"])) for entry in page.select("#toc li[class]")]
+    assert entries == [
+        ("Mask the padding", "wrong"),
+        ("Mask the future", "wrong"),
+        ("Mask both", "wrong"),
+        ("Softmax with a mask", "wrong"),
+        ("A mask that hides the wrong thing", "right"),
+        ("Columns, not rows", "part"),
+    ]
+    outputs = [pre["class"] for pre in page.select(".output_stdout > pre")]
+    assert outputs == [["wrong"]] * 4 + [["right"]]
+
+
+def test_the_page_has_the_colours_of_the_course_after_nbgrader_s(feedback):
+    page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
+    assert page.body["class"] == ["dw"]
+    styles = [style.text for style in page.find_all("style")]
+    assert styles[-1].startswith(variables() + forced_variables())
+    assert not re.search(r"#[0-9a-f]{3,6}\b", STYLE.read_text("utf-8").split("*/", 1)[1])
 
 
 def test_rubrics_notes_and_flags_are_not_for_learners(feedback, graded_course):

@@ -10,24 +10,29 @@ from course_lib.checks.engine.item import name_in_words
 from course_lib.grading.marks.class_marks import load_class, mark_assignment
 from course_lib.grading.marks.given_marks import GivenMark
 from course_lib.grading.reports.report_command import csv_files, misconception_sentence
-from course_lib.grading.reports.report_page import report_page
+from course_lib.grading.reports.report_page import histogram, most_common, report_page
 from course_lib.grading.safe_csv import write_csv
+from course_lib.viz.drawings.colours import COLOURS, forced_variables, variables
+from tests.grading.hostile_text import EVERYTHING, HOSTILE
 from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.synthetic_class import HOSTILE_NAMES, store, synthetic_class
 
+NUMBERS = {"share": "0.85", "usual_share": "0.2", "surprise_bits": "30"}  # of a similar pair
+
 
 class Page(HTMLParser):
-    """The tags, ids, addresses and text of a page."""
+    """The tags, ids, addresses, event handlers and text of a page."""
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.ids, self.addresses, self.text = [], [], [], []
+        self.tags, self.ids, self.addresses, self.handlers, self.text = [], [], [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         values = dict(attributes)
         self.ids += [values["id"]] if "id" in values else []
+        self.handlers += [name for name in values if name.startswith("on")]
         names = ("src", "href", "xlink:href", "action", "data")
         self.addresses += [values[name] for name in names if name in values]
 
@@ -44,8 +49,7 @@ def assignments(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(assignments):
-    numbers = {"share": "0.85", "usual_share": "0.2", "surprise_bits": "30"}
-    pair = {"first": HOSTILE_NAMES[0], "second": "=cmd()", **numbers, "where": "<b>line</b>"}
+    pair = {"first": HOSTILE_NAMES[0], "second": "=cmd()", **NUMBERS, "where": "<b>line</b>"}
     return report_page(assignments, misconception_sentence, similar={"06_masks": [pair]})
 
 
@@ -59,20 +63,112 @@ def test_no_name_becomes_a_tag_and_nothing_is_loaded_from_elsewhere(text):
     assert "long " * 20 not in text
 
 
+def test_whatever_students_write_stays_text_on_the_page():
+    wrong = {"misconceptions": ("anything",), "seen": EVERYTHING, "flags": (EVERYTHING,)}
+    item = item_result("06.causal_mask", 0.0, **wrong)
+    results = [
+        submission_result(f"{n} {text}", item, to_be_marked(text=EVERYTHING), notes=(EVERYTHING,))
+        for n, text in enumerate(HOSTILE)
+    ]
+    pair = {"first": HOSTILE[0], "second": HOSTILE[1], "where": EVERYTHING, **NUMBERS}
+    assignment = mark_assignment("06_masks", results)
+    page = Page(report_page([assignment], misconception_sentence, similar={"06_masks": [pair]}))
+    assert not {"script", "iframe", "img", "svg", "object"} & set(page.tags)
+    assert [page.tags.count(tag) for tag in ("style", "meta", "link", "base")] == [1, 5, 1, 0]
+    assert page.handlers == []
+    assert all(address.startswith("#") or address == "data:," for address in page.addresses)
+    assert "".join(page.text).count("alert(1)") > len(HOSTILE)
+
+
+def test_every_region_has_a_name_of_its_own(text):
+    names = re.findall(r'role="region" aria-label="([^"]*)"', text)
+    assert len(names) > 6 and len(names) == len(set(names))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("browser")
+def test_in_a_browser_the_page_fits_a_phone_and_runs_nothing(text, browser, tmp_path):
+    path, asked, dialogs = tmp_path / "class.html", [], []
+    path.write_text(text, encoding="utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.goto(path.as_uri())
+    width = page.evaluate("document.documentElement.scrollWidth")
+    bars = page.evaluate("[...document.querySelectorAll('.bar')].map(e => e.clientWidth)")
+    page.close()
+    assert width == 390 and min(bars) > 40
+    assert [each for each in asked if not each.startswith("data:")] == [path.as_uri()]
+    assert dialogs == []
+
+
 def test_every_id_is_there_once_and_every_link_has_its_target(text):
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
     assert {address[1:] for address in page.addresses if address[:1] == "#"} <= set(page.ids)
 
 
-def test_pictures_take_their_colours_from_the_page_and_say_what_they_show(text):
-    pictures = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    assert len(pictures) == 4  # overview, distribution, items, misconceptions
-    for picture in pictures:
-        assert "currentColor" in picture
-        assert "#0a0b0" not in picture  # a colour that stands for one of the page
-        assert not re.search(r"(fill|stroke): #", picture)
-        assert re.match(r'<svg role="img" aria-label="[^"]{20,}"', picture)
+def test_the_page_has_the_colours_of_all_drawings_and_no_others(text):
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    own = style.removeprefix("\n" + variables() + forced_variables())
+    assert own != style and not re.search(r"#[0-9a-f]{3,8}\b|\brgba?\(|\bhsl", own)
+    assert 'class="dw"' in text
+    used = set(re.findall(r"var\(--([a-z-]+)\)", own))
+    assert used - {"share", "open", "low", "span", "height"} <= COLOURS.keys()
+    assert not re.search(r"(fill|stroke|color)=|style=\"(?!--)", text.split("</style>")[1])
+
+
+def test_no_letter_is_smaller_than_twelve_pixels(text):
+    sizes = re.findall(r"font(?:-size)?: ?([0-9.]+)(px|em|rem|%)", text)
+    assert sizes and all(unit == "px" and float(size) >= 12 for size, unit in sizes)
+
+
+def test_what_a_histogram_shows_is_also_said_in_words():
+    points = (0.0, 2.0, 2.0)
+    results = [
+        submission_result(f"s{n}", item_result("06.causal_mask", each, status="not yet", most=4))
+        for n, each in enumerate(points)
+    ]
+    page = report_page([mark_assignment("06_masks", results)], misconception_sentence)
+    assert 'role="img" aria-label="Points: students. 0: 1, 2: 2"' in page
+    assert '<span class="" style="--height:0.500">1</span>' in page
+    assert '<span class="" style="--height:0.000"></span>' in page  # no printed zero
+    assert '<span class="strong" style="--height:1.000">2</span>' in page  # the median
+
+
+@pytest.mark.parametrize(
+    ("points", "most", "columns"),
+    [
+        ([], 2, [(0, 0, 0), (1, 1, 0), (2, 2, 0)]),
+        ([0.5, 3.0], 2, [(0, 0, 0), (1, 1, 1), (2, 2, 0), (3, 3, 1)]),  # half points, extra credit
+        ([16.0], 16, [(i, i + 1, int(i == 16)) for i in range(0, 17, 2)]),
+    ],
+)
+def test_a_histogram_has_a_column_for_all_points_that_can_be_earned(points, most, columns):
+    assert [column[:3] for column in histogram(points, most)] == columns
+
+
+def test_the_median_of_a_histogram_is_in_one_column_at_most():
+    marked = [c.first for c in histogram([0.0, 1.0, 5.0], 5) if c.median]
+    assert marked == [1] and not any(c.median for c in histogram([], 5))
+
+
+def test_the_most_common_misconceptions_come_first_and_one_student_s_own_does_not():
+    def failed(student, *names, item="06.causal_mask"):
+        items = [item_result(item, 0.0, misconceptions=names)]
+        return submission_result(student, *items)
+
+    masks = [failed("a", "past_hidden", "one_number"), failed("b", "past_hidden"), failed("c")]
+    blocks = [failed(name, "nothing_returned", item="07.encoder_block") for name in "ab"]
+    assignments = [mark_assignment("06_masks", masks), mark_assignment("07_blocks", blocks)]
+    found = [(each.confusion.misconception, each.share) for each in most_common(assignments)]
+    assert found == [("nothing_returned", 1.0), ("past_hidden", 2 / 3)]
+
+
+def test_the_most_useful_comes_first(text):
+    headings = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
+    assert headings[:2] == ["What many got wrong", "Who may need help"]
+    assert headings.index("06_masks") < headings.index("Students") < headings.index("Flags")
 
 
 def test_the_page_says_who_needs_a_person_and_what_nobody_solved():
@@ -111,9 +207,9 @@ def test_before_marking_the_pictures_show_everybody_s_automatic_points_and_say_s
     shown = assignment.distribution
     assert (shown.points, shown.most, shown.automatic) == ([0, 1, 2, 3, 4], 4, True)
     page = report_page([assignment], misconception_sentence)
-    assert page.count("06_masks, automatic points  (n = 5)") == 2
-    row = ["5", "5", "2", "1 to 3", "4"]
-    assert "automatic points</span></th>" + "".join(f'<td class="n">{x}</td>' for x in row) in page
+    assert "<strong>2</strong> of 4 automatic points, middle half 1 to 3;\n5 handed in<" in page
+    assert 'aria-label="Points: students. 0: 1, 1: 1, 2: 1, 3: 1, 4: 1"' in page
+    assert "so that nobody is left out" in page
     assert "One number: It is one number." in page
     given = {(f"s{n}", "06.why_not_rows"): GivenMark(points=1.0) for n in range(5)}
     marked = mark_assignment("06_masks", results, given=given).distribution
