@@ -19,6 +19,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from course_lib.viz.drawings.colours import COLOURS, variables
 from course_lib.viz.plot_cells import cells_as_marks, upright
@@ -29,7 +30,7 @@ FONT = "system-ui,-apple-system,'Segoe UI',sans-serif"  # as in drawings; none i
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "course",
-    "path.simplify": False,  # the same vertices on every machine, however it rounds
+    "path.simplify": False,
 }
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _NAMESPACE = re.compile(r"\{.*\}")
@@ -45,6 +46,8 @@ _DROPPED = ("metadata", "title", "style")
 def to_svg(picture: Axes | Figure) -> str:
     """The picture as SVG; equal pictures give equal text."""
     figure, buffer = figure_of(picture), StringIO()
+    for line in figure.findobj(Line2D):  # the same points on every machine, however it rounds
+        line.get_path().should_simplify = False
     with rc_context(_SETTINGS), cells_as_marks(figure), upright(figure):
         figure.savefig(buffer, format="svg", metadata=_METADATA)
     root = ElementTree.fromstring(buffer.getvalue())

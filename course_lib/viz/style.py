@@ -50,7 +50,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 10,
     "lines.linewidth": 2.0,
-    "hatch.linewidth": 0.8,
+    "hatch.linewidth": 1.4,
 }
 
 Quantity = Literal["value", "attention", "similarity", "leakage"]
@@ -69,7 +69,7 @@ LINES = [
     COLOURS[name].light
     for name in "accent attention positive negative similarity leakage line soft".split()
 ]
-DASHES: list[Any] = ["-", "--", "-.", (0, (8, 1.5, 1.5, 1.5, 1.5, 1.5))]
+DASHES = ["-", "--", "-.", ":"]
 
 # What is masked, padding, or not a number.
 HATCHED: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "hatch": "////"}
@@ -97,7 +97,7 @@ def palette(quantity: Quantity, *, signed: bool) -> LinearSegmentedColormap:
     below, above = (COLOURS[name].light for name in QUANTITIES[quantity])
     name = f"{quantity}, signed" if signed else quantity
     colours = [below, PAGE, above] if signed else [PAGE, above]
-    return LinearSegmentedColormap.from_list(name, colours)
+    return LinearSegmentedColormap.from_list(name, colours, N=257)
 
 
 @styled

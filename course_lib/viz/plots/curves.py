@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,6 +24,7 @@ from course_lib.viz.style import (
     SOFT,
     dress,
     new_axes,
+    palette,
     styled,
 )
 
@@ -218,22 +218,23 @@ def plot_bars(
     return set_alt_text(ax, titled(title, f"{value} by {group}: {extremes(bars, decimals)}."))
 
 
-def line_look(index: int, total: int) -> tuple[ColorType, Any]:
+def line_look(index: int, total: int) -> tuple[ColorType, str]:
     """Colour and dashes of one of several parts, such as heads, that each need a colour.
 
     Up to eight get distinct colours; more are taken as a series and get a colour gradient.
     """
     if total <= len(LINES):
         return LINES[index], DASHES[index % len(DASHES)]
-    return to_rgba(SLATE, PALEST + (1 - PALEST) * index / (total - 1)), "-"
+    share = PALEST + (1 - PALEST) * index / (total - 1)
+    return palette("attention", signed=False)(share), "-"
 
 
-def _looks(names: Sequence[str], accent: str | None) -> dict[str, tuple[ColorType, Any]]:
+def _looks(names: Sequence[str], accent: str | None) -> dict[str, tuple[ColorType, str]]:
     """Colours and dashes of lines: one accent, and greys, so that colour alone is not needed."""
-    looks: dict[str, tuple[ColorType, Any]]
+    looks: dict[str, tuple[ColorType, str]]
     if len(names) <= FEW:
         accent = names[0] if accent is None else accent
-        greys = iter([(INK, "--"), (SOFT, "-"), (LINE, "-."), (LINE, DASHES[3])])
+        greys = iter([(INK, "--"), (SOFT, "-"), (LINE, "-.")])
         looks = {name: (ACCENT, "-") if name == accent else next(greys) for name in names}
     else:
         shares = np.linspace(PALEST, 1, len(names)).tolist()
