@@ -58,7 +58,7 @@ def to_svg(picture: Axes | Figure) -> str:
     content = "".join(_written(child, classes) for child in root)
     rules = "".join(f".{name}{{{style}}}" for style, name in classes.items())
     content, rules, table = _in_variables(content, rules)
-    # An image has its page's theme where both are said to be possible.
+    # An image has its page's theme where both are declared.
     style = (
         f":root{{color-scheme:light dark}}{table}svg{{fill:var(--ink)}}text{{font-family:{FONT}}}"
     )

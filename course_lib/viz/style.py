@@ -74,7 +74,7 @@ DASHES = ["-", "--", "-.", ":"]
 # What is masked, padding, or not a number.
 HATCHED: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "hatch": "////"}
 REFERENCE = SOFT  # chance and baselines, dotted
-BAR = LINE  # of which the text does not speak
+BAR = LINE  # that the text is not about
 
 styled = rc_context(STYLE)
 """Decorator: inside the function, matplotlib draws in the style of the course."""

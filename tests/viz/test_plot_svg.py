@@ -43,7 +43,7 @@ def test_every_colour_is_a_variable_with_a_value_for_each_theme():
     svg = to_svg(ax)
     style, _, marks = svg.partition("</style>")
     assert "#" not in re.sub(r"(?:url\(|href=')#\w+", "", marks)
-    used = {name for name in re.findall(r"var\(--([\w-]+)\)", svg)}
+    used = set(re.findall(r"var\(--([\w-]+)\)", svg))
     assert {"ink", "soft", "hair", "page", "accent", "0173b2"} <= used
     accent = COLOURS["accent"]
     assert f"--accent:light-dark({accent.light},{accent.dark})" in style

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from course_lib.widget_output import WIDGET_VIEW
-from tools.notebooks.plot_comparison import read_plot
+from tools.notebooks.plot_comparison import Tolerance, read_plot
 
 # A number without digits after its point ("1." in a tensor) is a choice or a count: it is exact.
 FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
@@ -43,9 +43,8 @@ FIGURE_NAME = re.compile(r"\b[af][0-9a-f]{12}\b")
 # What rounding in another order moves; one changed digit in a picture is 0.04.
 ROUNDED_PICTURE = 0.035
 ROUNDED_BYTE = 4
-# Of plots: how far a mark may move, in points, and how much the colour of a cell may change.
-PLOT_TOLERANCE = {"distance": 4.0, "strength": PICTURE_TOLERANCE}
-ROUNDED_PLOT = {"distance": 0.1, "strength": ROUNDED_PICTURE}
+PLOT_TOLERANCE = Tolerance(distance=4.0, strength=PICTURE_TOLERANCE)
+ROUNDED_PLOT = Tolerance(distance=0.1, strength=ROUNDED_PICTURE)
 
 
 def differences(
@@ -182,7 +181,7 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
         too_far = distance > PICTURE_TOLERANCE and not trained
         return f"distance {distance:.3f} > {PICTURE_TOLERANCE}" if too_far else ""
     if kind == "plot":
-        return _plot_difference(new, stored, trained=trained, **PLOT_TOLERANCE)
+        return _plot_difference(new, stored, trained=trained, tolerance=PLOT_TOLERANCE)
     if kind == "drawing" and trained:
         panels = [drawing.count("<svg") for drawing in (stored, new)]
         return "" if panels[0] == panels[1] else "stored {} panels, now {}".format(*panels)
@@ -191,9 +190,7 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
     return "" if same_text(new, stored) else _as_lines(new, stored)
 
 
-def _plot_difference(
-    new: str, stored: str, *, trained: bool, distance: float, strength: float
-) -> str:
+def _plot_difference(new: str, stored: str, *, trained: bool, tolerance: Tolerance) -> str:
     """What differs between the plots of one output, whose addresses stand in a line each."""
     plots = [[read_plot(address) for address in text.split("\n")] for text in (new, stored)]
     if len(plots[0]) != len(plots[1]):
@@ -205,7 +202,7 @@ def _plot_difference(
             continue
         if not same_text(fresh.words, old.words):
             return _as_lines(fresh.words, old.words)
-        if found := fresh.difference(old, distance=distance, strength=strength):
+        if found := fresh.difference(old, tolerance):
             return found
     return ""
 
@@ -220,7 +217,7 @@ def _same_markup(new: str, stored: str, *, trained: bool) -> bool:
         return True
     plots = ["\n".join(PLOT.findall(page)) for page in (new, stored)]
     if any(plots) and (
-        not all(plots) or _plot_difference(*plots, trained=trained, **ROUNDED_PLOT)
+        not all(plots) or _plot_difference(*plots, trained=trained, tolerance=ROUNDED_PLOT)
     ):
         return False
     new, stored = (PLOT.sub("", page) for page in (new, stored))

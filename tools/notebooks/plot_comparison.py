@@ -25,6 +25,19 @@ GEOMETRY = {
 Cell = tuple[int, int, int, str]  # which heat map, column, row, colour
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """What may differ between two plots that show the same.
+
+    Attributes:
+        distance: in units of the picture, that a mark may have moved.
+        strength: 0 to 1, that the colour of a cell may have changed.
+    """
+
+    distance: float
+    strength: float
+
+
 @dataclass
 class StoredPlot:
     """The parts of a plot.
@@ -45,26 +58,29 @@ class StoredPlot:
     cells: dict[Cell, float] = field(default_factory=dict)
     pixels: list[NDArray[np.uint8]] = field(default_factory=list)
 
-    def difference(self, stored: StoredPlot, *, distance: float, strength: float) -> str:
+    def difference(self, stored: StoredPlot, tolerance: Tolerance) -> str:
         """In words, how this plot differs from the stored one, except in its words; or nothing.
 
         Args:
             stored: the other one.
-            distance: in units of the picture, that a mark may have moved.
-            strength: 0 to 1, that the colour of a cell may have changed.
+            tolerance: what may differ.
         """
         if self.marks != stored.marks or len(self.coordinates) != len(stored.coordinates):
             return f"stored {len(stored.marks)} marks, now {len(self.marks)} others"
         moved = np.abs(np.subtract(self.coordinates, stored.coordinates)).max(initial=0)
-        if moved > distance:
-            return f"a mark has moved by {moved:.2f} > {distance}"
+        if moved > tolerance.distance:
+            return f"a mark has moved by {moved:.2f} > {tolerance.distance}"
         cells = {*self.cells, *stored.cells}
-        changed = max((abs(self.cells.get(c, 0) - stored.cells.get(c, 0)) for c in cells), default=0)
+        changed = max(
+            (abs(self.cells.get(c, 0) - stored.cells.get(c, 0)) for c in cells), default=0
+        )
         if [pixels.shape for pixels in self.pixels] != [pixels.shape for pixels in stored.pixels]:
             return "a heat map has another size"
         for new, old in zip(self.pixels, stored.pixels, strict=True):
             changed = max(changed, np.abs(new.astype(float) - old).max() / 255)
-        return f"a cell has changed by {changed:.2f} > {strength}" if changed > strength else ""
+        if changed > tolerance.strength:
+            return f"a cell has changed by {changed:.2f} > {tolerance.strength}"
+        return ""
 
 
 def read_plot(address: str) -> StoredPlot:

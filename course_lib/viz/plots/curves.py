@@ -56,7 +56,7 @@ def plot_curves(
         x: x values; by default 0, 1, 2, …
         log_x: logarithmic x axis; its values must be positive.
         log_y: logarithmic y axis; its values must be positive.
-        accent: the curve that the text speaks of, in the accent colour; by default the first, if
+        accent: the curve that the text is about, in the accent colour; by default the first, if
             there are few.
         ax: where to draw; by default on a new figure.
 
@@ -190,7 +190,7 @@ def plot_bars(
         group: what the names are.
         limits: ends of the value axis, such as (0, 100) for per cent.
         decimals: how many decimals are written.
-        accent: the bars that the text speaks of; the others are grey.
+        accent: the bars that the text is about; the others are grey.
         ax: where to draw; by default on a new figure.
 
     Raises:

@@ -16,12 +16,12 @@ from matplotlib.transforms import Bbox, IdentityTransform
 
 from course_lib.viz.style import SOFT, STYLE, figure_of
 
-SAMPLE, GAP = 20.0, 6.0  # points: the piece of a line before its name, and the blanks around it
+SAMPLE, GAP = 20.0, 6.0  # points: the sample of a line before its name, and the blanks around it
 LEADING = 1.25  # heights of a line of text between two names
 PALE = 0.6  # brightness from which a name is not written in its line's colour
 
 
-def spread(wanted: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
+def moved_apart(wanted: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
     """Positions as near as possible to the wanted ones, no two nearer than the gap.
 
     Args:
@@ -32,16 +32,16 @@ def spread(wanted: Sequence[float], *, gap: float, low: float, high: float) -> l
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     # Without the gaps, positions may not fall: neighbours that would are replaced by their mean.
     blocks: list[list[float]] = []
-    for place, i in enumerate(order):
-        blocks.append([wanted[i] - place * gap])
+    for rank, i in enumerate(order):
+        blocks.append([wanted[i] - rank * gap])
         while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     means = np.repeat([np.mean(block) for block in blocks], [len(block) for block in blocks])
     room = high - (len(wanted) - 1) * gap
     means = np.clip(means, low, room) if low <= room else np.full(len(wanted), (low + room) / 2)
     found = [0.0] * len(wanted)
-    for place, (i, mean) in enumerate(zip(order, means.tolist(), strict=True)):
-        found[i] = mean + place * gap
+    for rank, (i, mean) in enumerate(zip(order, means.tolist(), strict=True)):
+        found[i] = mean + rank * gap
     return found
 
 
@@ -92,7 +92,7 @@ class EndLabels(Artist):
         point, box = figure.dpi / 72, self.of.bbox
         ends = [_end(self.of, part) for part in parts]
         gap = LEADING * STYLE["legend.fontsize"] * point
-        heights = spread(ends, gap=gap, low=box.y0, high=box.y1)
+        heights = moved_apart(ends, gap=gap, low=box.y0, high=box.y1)
         x = box.x1 + GAP * point
         placed = []
         for part, end, height in zip(parts, ends, heights, strict=True):
@@ -132,7 +132,7 @@ def _colour(part: Line2D | PolyCollection) -> Any:
 
 
 def _sample(part: Line2D | PolyCollection, xs: list[float], ys: list[float]) -> Line2D:
-    """The piece before the name."""
+    """A short part of the line, before its name."""
     sample = Line2D(xs, ys, linewidth=7, color=_colour(part), solid_capstyle="butt")
     if isinstance(part, Line2D):
         sample.update_from(part)

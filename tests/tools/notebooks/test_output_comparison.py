@@ -308,7 +308,7 @@ def test_of_a_plot_of_what_was_trained_the_size_is_compared() -> None:
     assert found == "output 1, plot: stored 400×300 pixels, now 500×300"
 
 
-def test_a_plot_in_place_of_a_picture_is_named() -> None:
+def test_a_plot_instead_of_a_picture_is_named() -> None:
     old = bundle(png=heatmap(WEIGHTS), plain="Map.")
     assert differences([plot()], [old]) == [
         "output 1: stored picture and text/plain, now plot and text/plain"

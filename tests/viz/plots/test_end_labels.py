@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_lib.viz.display import to_png
 from course_lib.viz.plots.curves import plot_curves, plot_loss
-from course_lib.viz.plots.end_labels import EndLabels, spread
+from course_lib.viz.plots.end_labels import EndLabels, moved_apart
 from course_lib.viz.style import ACCENT, new_axes
 
 NAMES = {"x_label": "step", "y_label": "loss", "title": "Lines"}
@@ -31,11 +31,11 @@ def boxes(ax):
     ],
 )
 def test_positions_move_apart_as_little_as_possible(wanted, expected):
-    assert spread(wanted, gap=2, low=0, high=10) == pytest.approx(expected)
+    assert moved_apart(wanted, gap=2, low=0, high=10) == pytest.approx(expected)
 
 
 def test_positions_that_have_no_room_are_centred_and_stay_apart():
-    assert spread([1, 1, 1, 1], gap=4, low=0, high=6) == pytest.approx([-3, 1, 5, 9])
+    assert moved_apart([1, 1, 1, 1], gap=4, low=0, high=6) == pytest.approx([-3, 1, 5, 9])
 
 
 @pytest.mark.parametrize("count", [2, 5, 12])
@@ -78,7 +78,7 @@ def test_a_band_is_named_at_its_middle():
     assert middle == pytest.approx(1.5, abs=0.2)
 
 
-def test_a_legend_that_is_asked_for_takes_the_place_of_the_names():
+def test_a_legend_that_is_asked_for_replaces_the_names():
     ax = plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, **NAMES)
     assert isinstance(ax.get_legend(), EndLabels)
     ax.legend(loc="upper left")

@@ -235,7 +235,9 @@ def test_zero_has_the_colour_of_the_page(limits):
     assert positive.cmap == palette("value", signed=False) and positive.get_clim() == (0, 3)
     negative = plot_heatmap(torch.tensor([[-1.0, -3.0]]), **NAMES).images[0]
     assert negative.cmap == palette("value", signed=True) and negative.get_clim() == (-3, 3)
-    assert to_hex(signed.cmap(signed.norm(0.0))) == to_hex(positive.cmap(positive.norm(0.0))) == PAGE
+    assert (
+        to_hex(signed.cmap(signed.norm(0.0))) == to_hex(positive.cmap(positive.norm(0.0))) == PAGE
+    )
 
 
 def test_a_matrix_of_zeros_is_the_page():
