@@ -1,4 +1,7 @@
-"""What a notebook stores of a plot: one PNG, and its alt text."""
+"""What a notebook stores of a plot: one picture, and its alt text.
+
+The picture is an SVG in the colours of its page's theme; a PNG where an SVG would be larger.
+"""
 
 from io import BytesIO
 
@@ -14,8 +17,10 @@ from PIL import Image
 
 from course_lib.viz.alt_text import describe
 from course_lib.viz.figure_html import figure_html
+from course_lib.viz.plot_svg import to_svg
 from course_lib.viz.style import figure_of, styled
 
+MOST_SVG = 60_000  # characters: of more, a browser and a notebook's difference become slow
 VISIBLE = 48  # of 255: a larger error would change the colour visibly
 
 
@@ -45,7 +50,13 @@ def to_png(picture: Axes | Figure) -> bytes:
     return buffer.getvalue()
 
 
-def bundle(png: bytes, alt: str) -> dict[str, str]:
+def stored(picture: Axes | Figure) -> str | bytes:
+    """The picture as a notebook stores it: an SVG, or a PNG if the SVG were too large."""
+    svg = to_svg(picture)
+    return svg if len(svg) <= MOST_SVG else to_png(picture)
+
+
+def bundle(picture: str | bytes, alt: str) -> dict[str, str]:
     """Data of one notebook output: the picture as HTML, and its alt text as text/plain, which is
     what a reader without images sees, and what the test of the stored outputs compares.
 
@@ -57,7 +68,7 @@ def bundle(png: bytes, alt: str) -> dict[str, str]:
             "a picture needs an alt text of one or two sentences, got an empty one: "
             "say what the picture shows, with one number from it"
         )
-    return {"text/html": figure_html(png, alt), "text/plain": alt}
+    return {"text/html": figure_html(picture, alt), "text/plain": alt}
 
 
 def show_figure(picture: Axes | Figure, alt: str | None = None) -> None:
@@ -73,7 +84,7 @@ def show_figure(picture: Axes | Figure, alt: str | None = None) -> None:
     """
     if alt is None:
         alt = describe(figure_of(picture))  # the whole figure is shown, not only these axes
-    data = bundle(to_png(picture), alt)
+    data = bundle(stored(picture), alt)
     # A figure made with pyplot would be shown again at the end of the cell.
     pyplot.close(figure_of(picture))
     if InteractiveShell.initialized():

@@ -1,9 +1,9 @@
 """A picture as HTML: with its alt text, the same words as a caption, and legible on a dark page.
 
 JupyterLab shows an ``image/png`` output without the alt text that is stored beside it, so plots are
-stored as ``text/html``. The colours of a page are not known when a plot is stored: a dark page
-turns the lightness of the picture round, which keeps its hues. Where styles are taken out, as on
-GitHub, the picture stays white.
+stored as ``text/html``. An SVG follows the theme of its page. Of other pictures, a dark page turns
+the lightness round, which keeps their hues; where styles are taken out, as on GitHub, they stay
+white.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import html
 from io import BytesIO
+from urllib.parse import quote
 
 from PIL import Image
 
@@ -18,12 +19,21 @@ from course_lib.wording import well_formed
 
 # JupyterLab and pages exported from it, Colab, VS Code
 DARK = ('[data-jp-theme-light="false"]', 'html[theme="dark"]', ".vscode-dark")
+LIGHT = ('[data-jp-theme-light="true"]', 'html[theme="light"]', ".vscode-light")
+_SAFE = " =:/;,.()@+-*<>{}!|?'"  # need no escape in an address
 STYLE = (
     ".course-figure{margin:.5em 0}"
     ".course-figure img{display:block;max-width:100%;height:auto}"
     ".course-figure figcaption{max-width:55em;margin:.3em 0;line-height:1.4}"
     + ",".join(f"{theme} .course-figure img" for theme in DARK)
     + "{filter:invert(.93) hue-rotate(180deg)}"
+    + ",".join(f"{theme} .course-figure img.plot" for theme in DARK)
+    + "{filter:none;color-scheme:dark}"
+    + ",".join(f"{theme} .course-figure img.plot" for theme in LIGHT)
+    + "{color-scheme:light}"
+    # On a phone, letters of 12 pixels; what is wider scrolls.
+    "@media(max-width:46em){.course-figure:has(>img.plot){overflow-x:auto}"
+    ".course-figure img.plot{max-width:none;zoom:.86}}"
     ".course-stack{position:relative}"
     ".course-stack img+img{position:absolute;inset:0;background:none}"
     ".course-controls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(15em,100%),1fr));"
@@ -34,8 +44,11 @@ STYLE = (
 )
 
 
-def picture_tag(picture: bytes | Image.Image, alt: str) -> str:
-    """An ``<img>`` with its picture inside."""
+def picture_tag(picture: str | bytes | Image.Image, alt: str) -> str:
+    """An ``<img>`` with its picture inside: a plot's SVG as text, or another picture."""
+    if isinstance(picture, str):
+        address = f"data:image/svg+xml,{quote(picture, safe=_SAFE)}"
+        return f'<img class="plot" alt="{html.escape(well_formed(alt))}" src="{address}">'
     return f'<img alt="{html.escape(well_formed(alt))}" src="{data_uri(picture)}">'
 
 
@@ -51,11 +64,13 @@ def data_uri(picture: bytes | Image.Image) -> str:
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def figure_html(picture: bytes | Image.Image, alt: str, *, after: str = "", name: str = "") -> str:
+def figure_html(
+    picture: str | bytes | Image.Image, alt: str, *, after: str = "", name: str = ""
+) -> str:
     """A picture and its caption.
 
     Args:
-        picture: the picture, or the bytes of its file.
+        picture: the picture, the bytes of its file, or the text of a plot's SVG.
         alt: what it shows, in words.
         after: HTML below the caption.
         name: of the figure, by which a script finds it.

@@ -1,16 +1,35 @@
-"""One style for every plot of the course, applied while a plot is drawn, never globally."""
+"""One style for every plot of the course, applied while a plot is drawn, never globally.
 
+Colours are those of light pages; a stored plot takes them by their meaning (`plot_svg`).
+"""
+
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-# Opaque white, because a transparent picture cannot be read in a dark theme.
+from course_lib.viz.drawings.colours import COLOURS
+
+INK, SOFT, LINE, HAIR, FILL, PAGE, ACCENT = (
+    COLOURS[name].light for name in ("ink", "soft", "line", "hair", "fill", "page", "accent")
+)
+
+# Opaque, because a transparent picture cannot be read on a page that does not say its theme.
 STYLE: dict[Any, Any] = {
-    "figure.facecolor": "white",
+    "figure.facecolor": PAGE,
+    "axes.facecolor": PAGE,
+    "savefig.facecolor": PAGE,
+    "text.color": INK,
+    "axes.labelcolor": SOFT,
+    "axes.titlecolor": INK,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "patch.edgecolor": INK,
+    "hatch.color": HAIR,
     "figure.constrained_layout.w_pad": 0.1,
     "figure.constrained_layout.h_pad": 0.1,
     "figure.dpi": 100,
@@ -23,37 +42,62 @@ STYLE: dict[Any, Any] = {
     "axes.labelsize": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
+    "axes.edgecolor": LINE,
     "axes.axisbelow": True,
-    "grid.color": "#dddddd",
+    "grid.color": HAIR,
     "xtick.labelsize": 10,
     "ytick.labelsize": 10,
     "legend.frameon": False,
     "legend.fontsize": 10,
     "lines.linewidth": 2.0,
-    "hatch.linewidth": 0.8,
+    "hatch.linewidth": 1.4,
 }
 
-# Seaborn's palettes, which colour-blind readers can tell apart; the first also prints well in grey.
-WEIGHTS, SIGNED = "mako_r", "vlag"
-LINES = "#0173b2 #de8f05 #029e73 #d55e00 #cc78bc #ca9161 #fbafe4 #949494".split()  # colorblind
+Quantity = Literal["value", "attention", "similarity", "leakage"]
+
+# What a heat map shows: the names of the colours of its negative and its positive values. Zero is
+# the colour of the page.
+QUANTITIES: Mapping[Quantity, tuple[str, str]] = {
+    "value": ("negative", "positive"),
+    "attention": ("negative", "attention"),
+    "similarity": ("negative", "similarity"),
+    "leakage": ("negative", "leakage"),
+}
+
+# For parts that need a colour each, such as heads. Blue and orange belong to the two languages.
+LINES = [
+    COLOURS[name].light
+    for name in "accent attention positive negative similarity leakage line soft".split()
+]
 DASHES = ["-", "--", "-.", ":"]
 
 # What is masked, padding, or not a number.
-HATCHED: dict[str, Any] = {"facecolor": "#ececec", "edgecolor": "#a8a8a8", "hatch": "////"}
-REFERENCE = "#555555"
+HATCHED: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "hatch": "////"}
+REFERENCE = SOFT  # chance and baselines, dotted
+BAR = LINE  # that the text is not about
 
 styled = rc_context(STYLE)
 """Decorator: inside the function, matplotlib draws in the style of the course."""
 
 
 @cache
-def palette(name: str) -> Colormap:
-    """``WEIGHTS`` or ``SIGNED`` as matplotlib uses it."""
-    import seaborn as sns  # late, because it imports pandas
+def palette(quantity: Quantity, *, signed: bool) -> LinearSegmentedColormap:
+    """From the page's colour at zero to that of the quantity.
 
-    colours: Colormap = sns.color_palette(name, as_cmap=True)
-    return colours
+    Args:
+        quantity: what is shown.
+        signed: zero is in the middle, and negative values have a colour of their own.
+
+    Raises:
+        ValueError: there is no such quantity.
+    """
+    if quantity not in QUANTITIES:
+        options = ", ".join(map(repr, QUANTITIES))
+        raise ValueError(f"quantity must be one of {options}, got {quantity!r}")
+    below, above = (COLOURS[name].light for name in QUANTITIES[quantity])
+    name = f"{quantity}, signed" if signed else quantity
+    colours = [below, PAGE, above] if signed else [PAGE, above]
+    return LinearSegmentedColormap.from_list(name, colours, N=257)
 
 
 @styled
@@ -71,11 +115,18 @@ def dress(ax: Axes) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[:].set_edgecolor(STYLE["axes.edgecolor"])
     ax.set_axisbelow(True)
+    ax.set_facecolor(PAGE)
     ax.tick_params(axis="x", labelsize=STYLE["xtick.labelsize"], grid_color=STYLE["grid.color"])
     ax.tick_params(axis="y", labelsize=STYLE["ytick.labelsize"], grid_color=STYLE["grid.color"])
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.label.set_fontsize(STYLE["axes.labelsize"])
+    dress_labels(ax)
     return ax
+
+
+def dress_labels(ax: Axes) -> None:
+    """The course's style for what stands along the axes."""
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set(fontsize=STYLE["axes.labelsize"], color=STYLE["axes.labelcolor"])
+        axis.set_tick_params(color=LINE, labelcolor=INK)
 
 
 def figure_of(picture: Axes | Figure) -> Figure:

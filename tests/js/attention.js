@@ -87,7 +87,7 @@ export function makeModel() {
  */
 export const makeState = (changes = {}) => ({
   kind: "cross", layer: 0, head: 0, heads: [], layers: [], view: "heatmap", step: "weights", query: null, key: null,
-  joined: false, gold: true, stretch: false, palette: "mako", ...changes,
+  joined: false, gold: true, stretch: false, palette: "slate", ...changes,
 });
 
 /**

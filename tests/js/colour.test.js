@@ -41,8 +41,8 @@ test("a small weight looks like the page, except in palettes that are always dar
 });
 
 test("a score of zero is the colour of the page", () => {
-  assert.ok(isBright(paletteOf("mako", "light", true).table[128]));
-  assert.ok(!isBright(paletteOf("mako", "dark", true).table[128]));
+  assert.ok(isBright(paletteOf("slate", "light", true).table[128]));
+  assert.ok(!isBright(paletteOf("slate", "dark", true).table[128]));
 });
 
 test("values between the limits get colours between the ends, values beyond them the ends", () => {

@@ -44,7 +44,7 @@ test("numbers are brought within their limits", async () => {
 test("unknown names become those shown first", async () => {
   const unknown = /** @type {any} */ ({ kind: "both", view: "cube", palette: "jet", step: "logits" });
   const { kind, view, palette, step } = validState(makeState(unknown), [await makeAttention()]);
-  assert.deepEqual([kind, view, palette, step], ["cross", "heatmap", "mako", "weights"]);
+  assert.deepEqual([kind, view, palette, step], ["cross", "heatmap", "slate", "weights"]);
 });
 
 test("a state of an older version, without what was added since, can be shown", async () => {

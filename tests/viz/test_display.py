@@ -1,5 +1,6 @@
 import base64
 from io import BytesIO
+from urllib.parse import unquote
 
 import nbformat
 import numpy as np
@@ -11,8 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from nbclient import NotebookClient
 from PIL import Image
 
-from course_lib.viz.display import bundle, show_figure, to_png
-from course_lib.viz.figure_html import data_uri
+from course_lib.viz.display import MOST_SVG, bundle, show_figure, stored, to_png
+from course_lib.viz.figure_html import picture_tag
+from course_lib.viz.plot_svg import to_svg
 from course_lib.viz.plots.heatmaps import plot_heatmap
 from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
 from course_lib.viz.style import new_axes
@@ -53,15 +55,36 @@ def test_fewer_colours_change_no_pixel_visibly():
     assert np.abs(png - full).max() < 48
 
 
+def test_a_plot_is_stored_as_an_svg_unless_that_were_large():
+    assert stored(new_axes()).startswith("<svg")
+    ax = new_axes()
+    for offset in range(20):
+        ax.plot(torch.arange(400) * 0.1 + offset)
+    assert len(to_svg(ax)) > MOST_SVG
+    assert stored(ax) == to_png(ax)
+
+
+def test_an_svg_is_the_address_of_an_image_that_follows_the_theme():
+    svg = stored(plot_heatmap(torch.eye(2), rows="a", columns="b", title="50% <&> 'x' # \"é\""))
+    data = bundle(svg, 'Two <lines> up to "16".')
+    image = BeautifulSoup(data["text/html"], "html.parser").img
+    kind, _, address = image["src"].partition(",")
+    assert (kind, unquote(address)) == ("data:image/svg+xml", svg)
+    assert image["class"] == ["plot"] and image["alt"] == data["text/plain"]
+    style = BeautifulSoup(data["text/html"], "html.parser").style.text
+    assert '[data-jp-theme-light="false"] .course-figure img.plot' in style
+    assert "{filter:none;color-scheme:dark}" in style
+
+
 def test_one_output_holds_the_picture_and_its_words():
     png = to_png(new_axes())
     data = bundle(png, "Two lines <up> to 16.")
     assert set(data) == {"text/html", "text/plain"}
     page = BeautifulSoup(data["text/html"], "html.parser")
     assert page.img["src"].startswith("data:image/webp;base64,")
-    stored = base64.b64decode(page.img["src"].split(",")[1])
-    assert len(stored) < len(png)
-    assert (pixels(stored) == pixels(png)).all()
+    smaller = base64.b64decode(page.img["src"].split(",")[1])
+    assert len(smaller) < len(png)
+    assert (pixels(smaller) == pixels(png)).all()
     assert data["text/plain"] == "Two lines <up> to 16."
     assert page.img["alt"] == page.figcaption.text == data["text/plain"]
 
@@ -92,14 +115,14 @@ def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
     notebook = nbformat.v4.new_notebook(cells=cells)
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     outputs = [cell.outputs for cell in notebook.cells]
-    assert [len(stored) for stored in outputs] == [1, 1, 1]
-    assert [stored[0].data["text/plain"] for stored in outputs] == [
+    assert [len(shown) for shown in outputs] == [1, 1, 1]
+    assert [shown[0].data["text/plain"] for shown in outputs] == [
         "An empty plot.",
         "An empty figure.",
         "Depth 2.",
     ]
     assert 'alt="Depth 2."' in outputs[2][0].data["text/html"]
-    assert data_uri(to_png(new_axes())) in outputs[0][0].data["text/html"]
+    assert picture_tag(stored(new_axes()), "An empty plot.") in outputs[0][0].data["text/html"]
     assert WIDGET_VIEW in outputs[2][0].data
 
 

@@ -1,15 +1,33 @@
 import matplotlib
 import pytest
-import seaborn
 from matplotlib import pyplot
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from course_lib.viz.display import to_png
-from course_lib.viz.style import LINES, figure_of, new_axes, styled
+from course_lib.viz.drawings.colours import COLOURS
+from course_lib.viz.style import LINES, QUANTITIES, figure_of, new_axes, palette, styled
 
 
-def test_lines_have_the_colours_of_seaborns_palette_for_colour_blind_readers():
-    assert seaborn.color_palette("colorblind", 8).as_hex() == LINES
+def test_a_line_is_never_in_the_colour_of_a_language():
+    languages = {COLOURS[name].light for name in ("german", "english")}
+    assert len(set(LINES)) == 8
+    assert languages.isdisjoint(LINES)
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_zero_has_the_colour_of_the_page_and_the_ends_have_those_of_the_quantity(quantity):
+    below, above = (COLOURS[name].light for name in QUANTITIES[quantity])
+    plain, signed = (palette(quantity, signed=signed) for signed in (False, True))
+    assert [to_hex(plain(share)) for share in (0.0, 1.0)] == [COLOURS["page"].light, above]
+    assert [to_hex(signed(share)) for share in (0.0, 1.0)] == [below, above]
+    assert signed(0.5) == pytest.approx((1, 1, 1, 1), abs=0.01)
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_an_unknown_quantity_is_refused_with_those_that_there_are():
+    with pytest.raises(ValueError, match="one of 'value', 'attention', .* got 'weights'"):
+        palette("weights", signed=False)  # type: ignore[arg-type]
 
 
 def test_drawing_leaves_the_readers_own_settings_alone():

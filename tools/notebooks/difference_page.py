@@ -1,7 +1,8 @@
 """A page that shows how a notebook's new outputs differ from those stored: pictures side by side.
 
 A notebook may come from anybody. Its text is escaped by Jinja2, its pictures are decoded and
-written again, and the page's content security policy allows neither scripts nor a network.
+written again, but for plots, whose SVG runs no script in an image; and the page's content security
+policy allows neither scripts nor a network.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Shown:
-    """One side: text, or a picture as base64 of a PNG."""
+    """One side: text, or the address of a picture."""
 
     text: str = ""
     picture: str = ""
@@ -60,6 +61,8 @@ def shown(kind: str, value: Any) -> Shown:
     """What the page shows of a part of an output; None means that there is no such part."""
     if value is None:
         return Shown("(nothing)")
+    if kind == "plot":
+        return Shown(picture=f"data:image/svg+xml,{value.splitlines()[0]}")
     if kind in PICTURES:
         try:
             return Shown(picture=_png(value))
@@ -77,7 +80,7 @@ def difference_page(name: str, cells: list[Difference]) -> str:
 
 
 def _png(picture: str) -> str:
-    """The picture, decoded and encoded anew: whatever else was in it is gone."""
+    """The address of the picture, decoded and encoded anew: whatever else was in it is gone."""
     buffer = io.BytesIO()
     open_picture(picture).save(buffer, format="png")
-    return base64.b64encode(buffer.getvalue()).decode("ascii")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -1,4 +1,6 @@
-"""When a new output is the stored one: numbers to the last digit, pictures by their blocks."""
+"""When a new output is the stored one: numbers to the last digit, pictures by their blocks, plots
+by what they show.
+"""
 
 import base64
 import binascii
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from course_lib.widget_output import WIDGET_VIEW
+from tools.notebooks.plot_comparison import Tolerance, read_plot
 
 # A number without digits after its point ("1." in a tensor) is a choice or a count: it is exact.
 FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
@@ -27,6 +30,8 @@ PICTURE = re.compile(r'<img [^>]*src="data:image/\w+;base64,([^"]+)"')
 DRAWING = re.compile(r'<img class="dw-still"[^>]*src="data:image/svg\+xml,([^"]+)"')
 DRAWING_ID = re.compile(r"\bd[0-9a-f]{8}(?=[htd]\b)")
 PATH_COMMAND = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=-?\d)")
+# A plot is compared by its words, its marks and the cells of its heat maps.
+PLOT = re.compile(r'<img class="plot"[^>]*src="data:image/svg\+xml,([^"]+)"')
 BLOCKS = 32
 # Another release of matplotlib stays below 0.05; another head's weights are above 0.25.
 PICTURE_TOLERANCE = 0.08
@@ -38,6 +43,8 @@ FIGURE_NAME = re.compile(r"\b[af][0-9a-f]{12}\b")
 # What rounding in another order moves; one changed digit in a picture is 0.04.
 ROUNDED_PICTURE = 0.035
 ROUNDED_BYTE = 4
+PLOT_TOLERANCE = Tolerance(distance=4.0, strength=PICTURE_TOLERANCE)
+ROUNDED_PLOT = Tolerance(distance=0.1, strength=ROUNDED_PICTURE)
 
 
 def differences(
@@ -148,6 +155,9 @@ def _parts(output: NotebookNode) -> dict[str, Any]:
         # The markup around it makes the same thing interactive, and may hold fresh ids.
         del parts["text/html"]
         parts["picture"] = picture[1]
+    elif plots := PLOT.findall(parts.get("text/html", "")):
+        del parts["text/html"]
+        parts["plot"] = "\n".join(plots)
     elif drawings := DRAWING.findall(parts.get("text/html", "")):
         del parts["text/html"]
         parts["drawing"] = "\n".join(map(_coordinates, drawings))
@@ -170,13 +180,34 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
             return "stored {} pixels, now {}".format(*sizes)
         too_far = distance > PICTURE_TOLERANCE and not trained
         return f"distance {distance:.3f} > {PICTURE_TOLERANCE}" if too_far else ""
+    if kind == "plot":
+        return _plot_difference(new, stored, trained=trained, tolerance=PLOT_TOLERANCE)
     if kind == "drawing" and trained:
         panels = [drawing.count("<svg") for drawing in (stored, new)]
         return "" if panels[0] == panels[1] else "stored {} panels, now {}".format(*panels)
     if not (isinstance(new, str) and isinstance(stored, str)):
         return "" if new == stored else f"stored {stored!r}, now {new!r}"
-    if same_text(new, stored):
-        return ""
+    return "" if same_text(new, stored) else _as_lines(new, stored)
+
+
+def _plot_difference(new: str, stored: str, *, trained: bool, tolerance: Tolerance) -> str:
+    """What differs between the plots of one output, whose addresses stand in a line each."""
+    plots = [[read_plot(address) for address in text.split("\n")] for text in (new, stored)]
+    if len(plots[0]) != len(plots[1]):
+        return f"stored {len(plots[1])} plots, now {len(plots[0])}"
+    for fresh, old in zip(*plots, strict=True):
+        if np.abs(np.subtract(fresh.size, old.size)).max() > SIZE_TOLERANCE:
+            return "stored {:g}×{:g} pixels, now {:g}×{:g}".format(*old.size, *fresh.size)
+        if trained:
+            continue
+        if not same_text(fresh.words, old.words):
+            return _as_lines(fresh.words, old.words)
+        if found := fresh.difference(old, tolerance):
+            return found
+    return ""
+
+
+def _as_lines(new: str, stored: str) -> str:
     lines = difflib.ndiff(stored.splitlines(), new.splitlines())
     return "(- stored, + now)\n" + _indent("\n".join(line.rstrip("\n") for line in lines))
 
@@ -184,6 +215,12 @@ def _difference(kind: str, new: Any, stored: Any, *, trained: bool) -> str:
 def _same_markup(new: str, stored: str, *, trained: bool) -> bool:
     if new == stored:
         return True
+    plots = ["\n".join(PLOT.findall(page)) for page in (new, stored)]
+    if any(plots) and (
+        not all(plots) or _plot_difference(*plots, trained=trained, tolerance=ROUNDED_PLOT)
+    ):
+        return False
+    new, stored = (PLOT.sub("", page) for page in (new, stored))
     drawn = [DRAWING.sub(lambda found: _coordinates(found[1]), page) for page in (new, stored)]
     texts = [FIGURE_NAME.sub("", BASE64.sub("", page)) for page in drawn]
     packed = [BASE64.findall(page) for page in (new, stored)]

@@ -74,7 +74,7 @@ export function validState(state, attentions) {
     heads: heads.length === 1 ? [] : heads,
     layers: layers.length === nLayers ? [] : layers,
     view: state.view in VIEW_NAMES ? state.view : "heatmap",
-    palette: state.palette in PALETTES ? state.palette : "mako",
+    palette: state.palette in PALETTES ? state.palette : "slate",
     joined,
     step: attention.hasScores && !joined && state.step in STEPS ? state.step : "weights",
     query,

@@ -70,7 +70,7 @@ export function makeAttentionView(root, label, choose) {
   root.replaceChildren(tabs, note, make("div", { className: "attention" }, heads,
     make("div", { className: "large" }, title, scroller, readout)));
 
-  const palette = () => paletteOf("mako", themeAround(root), false);
+  const palette = () => paletteOf("slate", themeAround(root), false);
   const theme = () => THEMES[themeAround(root)];
   const words = (/** @type {Translation} */ of) => {
     const { queries, keys } = PARTS[chosen.part];

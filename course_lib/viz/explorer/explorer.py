@@ -80,9 +80,10 @@ class AttentionExplorer:
                 heads), view ("heatmap", "lines", "heads", "grid"), step ("scores", "scaled",
                 "masked", "weights"), query (the locked row or None), key (the cell of that row
                 that is opened, or None), heads (a list: those that the lines compare), layers (a
-                list: those in the grid), joined, gold, stretch (True or False), palette ("mako",
-                "viridis", "cividis", "grey"). With ``second_sentence``, also sentences ("all", or
-                "AB" for the queries of sentence A and the keys of sentence B, "AA", "BA", "BB").
+                list: those in the grid), joined, gold, stretch (True or False), palette
+                ("slate", "viridis", "cividis", "grey"). With ``second_sentence``, also sentences
+                ("all", or "AB" for the queries of sentence A and the keys of sentence B, "AA",
+                "BA", "BB").
 
         Raises:
             CourseError: a name or a value that this explorer does not have.

@@ -132,11 +132,12 @@ def _palette(name: str) -> np.ndarray:
 
 
 def _few_colours(palette: str) -> Image.Image:
-    """64 colours that the picture is reduced to: a notebook stores it twice, also in the HTML.
+    """Few colours that the picture is reduced to: a notebook stores it twice, also in the HTML.
 
-    Pillow would choose those that are frequent, and lose the gold.
+    Pillow would choose those that are frequent, and lose the gold. It takes a near colour for the
+    nearest, so none may be near white.
     """
-    ramps = [_palette(palette)[np.linspace(0, 255, 39).round().astype(int)]]
+    ramps = [_palette(palette)[np.linspace(0, 255, 20).round().astype(int)]]
     for colour, count in ((INK, 10), (SOFT, 6), (GOLD, 6)):  # and their edges, faded to white
         shares = np.linspace(1, 0, count, endpoint=False)[:, None]
         ramps.append(shares * ImageColor.getrgb(colour) + (1 - shares) * 255)

@@ -1,18 +1,36 @@
 """Line and bar charts: losses, metrics, any numbers over an axis or by group."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.typing import ColorType
 from torch import Tensor
 
 from course_lib.viz.alt_text import describe, extremes, line_sentence, set_alt_text, titled
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.plots.attention_summary import as_array
-from course_lib.viz.style import DASHES, LINES, REFERENCE, WEIGHTS, dress, new_axes, palette, styled
+from course_lib.viz.plots.end_labels import label_ends
+from course_lib.viz.style import (
+    ACCENT,
+    BAR,
+    DASHES,
+    INK,
+    LINE,
+    LINES,
+    REFERENCE,
+    SOFT,
+    dress,
+    new_axes,
+    palette,
+    styled,
+)
 
 Numbers = Tensor | np.ndarray | Sequence[float]
+SLATE, PALEST = COLOURS["attention"].light, 0.4  # of a series of lines, and its first opacity
+FEW = 4  # lines that are told apart by their greys; more are taken for a series
 
 
 @styled
@@ -25,9 +43,10 @@ def plot_curves(
     x: Numbers | None = None,
     log_x: bool = False,
     log_y: bool = False,
+    accent: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Named lines over one x axis, with a legend beside the plot if there are several.
+    """Lines over one x axis, each with its name at its end if there are several.
 
     Args:
         curves: name → y values, as many as x has.
@@ -37,30 +56,34 @@ def plot_curves(
         x: x values; by default 0, 1, 2, …
         log_x: logarithmic x axis; its values must be positive.
         log_y: logarithmic y axis; its values must be positive.
+        accent: the curve that the text is about, in the accent colour; by default the first, if
+            there are few.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: nothing to draw, or a curve with more or fewer values than x.
+        ValueError: nothing to draw, a curve with more or fewer values than x, or an accent on none.
     """
     if not curves:
         raise ValueError("expected at least one named curve, got none: pass {name: values}")
+    _check_accent(accent, curves)
     drawn = {name: as_array(numbers) for name, numbers in curves.items()}
+    looks = _looks(list(curves), accent)
     x_values = as_array(np.arange(len(next(iter(drawn.values())))) if x is None else x)
     ax = dress(ax or new_axes())
-    for i, (name, values) in enumerate(drawn.items()):
+    for name, values in drawn.items():
         if values.shape != x_values.shape:
             raise ValueError(
                 f"curve {name!r} must have one value for each of the {len(x_values)} values of x, "
                 f"got shape {values.shape}: pass x, or curves of the same length"
             )
-        colour, dashes = line_look(i, len(curves))
+        colour, dashes = looks[name]
         ax.plot(x_values, values, color=colour, linestyle=dashes, label=name)
     ax.set(title=title, xlabel=x_label, ylabel=y_label)
     ax.set_xscale("log" if log_x else "linear")
     ax.set_yscale("log" if log_y else "linear")
     ax.grid(visible=True)
-    if len(curves) > 1:
-        _legend_beside(ax)
+    ax.set_xmargin(0.015)  # the names of the lines are near their ends
+    label_ends(ax)
     return set_alt_text(ax, line_sentence(drawn, title=title, x_label=x_label, y_label=y_label))
 
 
@@ -83,11 +106,11 @@ def plot_loss(
     Args:
         losses: ours, in order.
         title: what the picture shows.
-        label: what the losses are, for the legend.
+        label: what the losses are.
         floor: a horizontal line, such as a baseline to get below or a lower bound.
-        floor_label: its name in the legend.
+        floor_label: its name.
         band: lower and upper edge of a band, such as the lowest and highest loss of other seeds.
-        band_label: what the band is, for the legend.
+        band_label: what the band is.
         x_label: what is counted on the x axis.
         log_y: logarithmic loss axis.
         ax: where to draw; by default on a new figure.
@@ -104,12 +127,10 @@ def plot_loss(
     if band is not None:
         low, high = (as_array(edge) for edge in band)
         epochs = np.arange(1, len(low) + 1)
-        ax.fill_between(epochs, low, high, color=LINES[0], alpha=0.2, linewidth=0, label=band_label)
+        ax.fill_between(epochs, low, high, color=LINE, alpha=0.3, linewidth=0, label=band_label)
     if floor is not None:
         ax.axhline(floor, color=REFERENCE, linestyle=":", label=f"{floor_label} ({floor:.4g})")
         set_alt_text(ax, f"{describe(ax)} The dotted line, {floor_label}, is at {floor:.4g}.")
-    if len(ax.get_legend_handles_labels()[1]) > 1:
-        _legend_beside(ax)
     return ax
 
 
@@ -145,7 +166,6 @@ def plot_entropy_by_d_head(
     uniform = math.log(n_keys)
     ax.axhline(uniform, color=REFERENCE, linestyle=":", label=f"uniform: ln {n_keys}")
     ax.set_ylim(0, 1.08 * uniform)
-    _legend_beside(ax)
     return ax
 
 
@@ -158,6 +178,7 @@ def plot_bars(
     group: str,
     limits: tuple[float, float] | None = None,
     decimals: int = 1,
+    accent: str | Collection[str] = (),
     ax: Axes | None = None,
 ) -> Axes:
     """One horizontal bar for each name, the first on top, with its value at its end.
@@ -169,16 +190,23 @@ def plot_bars(
         group: what the names are.
         limits: ends of the value axis, such as (0, 100) for per cent.
         decimals: how many decimals are written.
+        accent: the bars that the text is about; the others are grey.
         ax: where to draw; by default on a new figure.
 
     Raises:
-        ValueError: nothing to draw.
+        ValueError: nothing to draw, or an accent on a bar that is not there.
     """
     if not bars:
         raise ValueError("expected at least one bar, got none: pass {name: number}")
+    chosen = [accent] if isinstance(accent, str) else list(accent)
+    for name in chosen:
+        _check_accent(name, bars)
     ax = dress(ax or new_axes(height=1.5 + 0.45 * len(bars)))
-    drawn = ax.barh(list(bars), list(bars.values()), color=LINES[0], height=0.65)
-    ax.bar_label(drawn, fmt=f"{{:.{decimals}f}}", padding=4, fontsize=10)
+    colours = [ACCENT if name in chosen else BAR for name in bars]
+    drawn = ax.barh(list(bars), list(bars.values()), color=colours, height=0.65)
+    numbers = ax.bar_label(drawn, fmt=f"{{:.{decimals}f}}", padding=4, fontsize=10)
+    for name, number in zip(bars, numbers, strict=True):
+        number.set(**{"weight": "bold", "color": ACCENT} if name in chosen else {})
     ax.invert_yaxis()
     ax.set(title=title, xlabel=value, ylabel=group)
     if limits is None:
@@ -191,15 +219,37 @@ def plot_bars(
 
 
 def line_look(index: int, total: int) -> tuple[ColorType, str]:
-    """Colour and dashes of one line: lines differ in both, so that colour alone is not needed.
+    """Colour and dashes of one of several parts, such as heads, that each need a colour.
 
-    Up to eight lines get distinct colours; more are taken as a series and get a colour gradient.
+    Up to eight get distinct colours; more are taken as a series and get a colour gradient.
     """
     if total <= len(LINES):
         return LINES[index], DASHES[index % len(DASHES)]
-    return palette(WEIGHTS)(0.15 + 0.85 * index / (total - 1)), "-"
+    share = PALEST + (1 - PALEST) * index / (total - 1)
+    return palette("attention", signed=False)(share), "-"
 
 
-def _legend_beside(ax: Axes) -> None:
-    """Put the legend outside the axes, where it covers no line."""
-    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+def _looks(names: Sequence[str], accent: str | None) -> dict[str, tuple[ColorType, str]]:
+    """Colours and dashes of lines: one accent, and greys, so that colour alone is not needed."""
+    looks: dict[str, tuple[ColorType, str]]
+    if len(names) <= FEW:
+        accent = names[0] if accent is None else accent
+        greys = iter([(INK, "--"), (SOFT, "-"), (LINE, "-.")])
+        looks = {name: (ACCENT, "-") if name == accent else next(greys) for name in names}
+    else:
+        shares = np.linspace(PALEST, 1, len(names)).tolist()
+        looks = {
+            name: (to_rgba(SLATE, share), DASHES[i % 2])
+            for i, (name, share) in enumerate(zip(names, shares, strict=True))
+        }
+        if accent is not None:
+            looks[accent] = ACCENT, "-"
+    return looks
+
+
+def _check_accent(accent: str | None, names: Collection[str]) -> None:
+    if accent is not None and accent not in names:
+        raise ValueError(
+            f"accent must be one of {', '.join(map(repr, names))}, got {accent!r}: "
+            "it is the name of what the text speaks of"
+        )

@@ -19,14 +19,28 @@ from course_lib.viz.plots.attention_summary import (
     describe_attention,
     mean_entropy,
 )
-from course_lib.viz.style import HATCHED, SIGNED, WEIGHTS, new_axes, palette, styled
+from course_lib.viz.style import (
+    HATCHED,
+    INK,
+    PAGE,
+    SOFT,
+    Quantity,
+    dress_labels,
+    new_axes,
+    palette,
+    styled,
+)
 
 QUERY_AXIS = "query"
 KEY_AXIS = "key"
 WEIGHT_LIMITS = (0.0, 1.0)  # at the two ends of the palette
 MOST_NUMBERED_CELLS = 144
+FAINT = 0.3  # a weight on whose colour grey letters can be read
+MOST_COLUMNS_OF_TWO_DECIMALS = 10
 LINE_HEIGHT = 0.15  # inches that a line of text needs
 CHARACTER_WIDTH = 0.09
+MOST_WIDTH = 6.4  # inches that cells are widened to, with the words before the rows
+WIDEST = 2.0  # times its height is the width of a cell, at most
 LONGEST_TOKEN = 40  # characters of a label of `plot_heads`: longer ones would leave no room
 
 
@@ -38,6 +52,7 @@ def plot_heatmap(
     columns: str,
     title: str,
     value: str = "value",
+    quantity: Quantity = "value",
     row_labels: Sequence[str] | None = None,
     column_labels: Sequence[str] | None = None,
     mask: Tensor | np.ndarray | None = None,
@@ -46,8 +61,7 @@ def plot_heatmap(
 ) -> Axes:
     """Any matrix: positional encodings, scores, dot products, norms.
 
-    Values on both sides of zero get a diverging palette with white at zero, others a
-    sequential one.
+    Zero has the colour of the page. Values on both sides of it get a colour for each side.
 
     Args:
         values: (rows, columns).
@@ -55,10 +69,12 @@ def plot_heatmap(
         columns: what a column is.
         title: what the picture shows.
         value: what the colour means, with its unit.
+        quantity: what is shown, which has its own colour: "attention" (weights), "similarity",
+            "leakage" (what depends on what) or any other "value".
         row_labels: one for each row; by default the indices.
         column_labels: one for each column; by default the indices.
         mask: True = drawn, False = hatched; broadcastable to the values.
-        limits: the values at the two ends of the palette; by default those of the data.
+        limits: the values at the two ends of the palette; by default zero and the farthest value.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -77,18 +93,20 @@ def plot_heatmap(
             )
     labelled = row_labels is not None or column_labels is not None
     cell = cell_size(matrix.shape)
+    wide = cell if ax else _room_for_words(cell, row_labels or (), column_labels or ())
     if ax is None and labelled:
         ax = new_axes(
-            width=max(4.6, cell * matrix.shape[1] + 2.6),
+            width=max(4.6, wide * matrix.shape[1] + 2.6),
             height=max(2.6, cell * len(matrix) + 1.6),
         )
     ax = ax or new_axes()
-    image = draw_matrix(ax, shown, limits)
-    ax.set_aspect("equal" if labelled else "auto")
+    image = draw_matrix(ax, shown, limits, quantity=quantity)
+    ax.set_aspect(cell / wide if labelled else "auto")
     ax.set(title=title, xlabel=columns, ylabel=rows)
-    _label_axes(ax, row_labels, column_labels, cell=cell)
+    dress_labels(ax)
+    _label_axes(ax, row_labels, column_labels, cell=(cell, wide))
     if labelled and matrix.size <= MOST_NUMBERED_CELLS:
-        _write_numbers(ax, image, shown)
+        _write_numbers(ax, image, shown, uniform=quantity == "attention")
     reasons = hatching(masked=bool(np.ma.is_masked(allowed)), not_finite=not_finite > 0)
     meaning = f"{value}\n({reasons})" if reasons else value
     ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
@@ -133,6 +151,7 @@ def plot_attention(
         columns=KEY_AXIS,
         title=title,
         value="weight",
+        quantity="attention",
         row_labels=query_tokens,
         column_labels=key_tokens,
         mask=mask,
@@ -186,14 +205,15 @@ def plot_heads(
         check_orientation(matrix, len(query_tokens), len(key_tokens))
         shown, count = finite_only(visible(matrix, mask))
         not_finite += count
-        image = draw_matrix(ax, shown, WEIGHT_LIMITS)
+        image = draw_matrix(ax, shown, WEIGHT_LIMITS, quantity="attention")
         ax.set_title(f"head {head}", fontsize=10, pad=4)
-        _label_axes(ax, query_tokens, key_tokens, cell=cell)
+        dress_labels(ax)
+        _label_axes(ax, query_tokens, key_tokens, cell=(cell, cell))
         # The lowest head of each column of the grid carries the token labels.
         ax.tick_params(labelbottom=head + n_columns >= n_heads)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13)
-    figure.supxlabel(KEY_AXIS, fontsize=11)
-    figure.supylabel(QUERY_AXIS, fontsize=11)
+    figure.supxlabel(KEY_AXIS, fontsize=11, color=SOFT)
+    figure.supylabel(QUERY_AXIS, fontsize=11, color=SOFT)
     reasons = hatching(masked=mask is not None, not_finite=not_finite > 0)
     meaning = f"weight ({reasons})" if reasons else "weight"
     figure.colorbar(image, ax=grid, label=meaning, aspect=30, pad=0.02)
@@ -277,20 +297,26 @@ def hatching(*, masked: bool, not_finite: bool) -> str:
 
 
 def draw_matrix(
-    ax: Axes, shown: np.ma.MaskedArray, limits: tuple[float, float] | None
+    ax: Axes,
+    shown: np.ma.MaskedArray,
+    limits: tuple[float, float] | None,
+    *,
+    quantity: Quantity = "value",
 ) -> AxesImage:
     """The colours only: row 0 on top; cells that are hidden or not finite are hatched."""
     drawn = finite_only(shown)[0].compressed()
-    ends = (float(drawn.min()), float(drawn.max())) if drawn.size else (math.nan, math.nan)
-    low, high = limits or ends
-    signed = low < 0 < high
-    if signed and limits is None:
+    ends = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
+    low, high = limits or (min(0.0, ends[0]), ends[1])
+    signed = low < 0
+    if signed:
         high = max(-low, high)
         low = -high
+    if low == high:
+        high = low + 1
     # Hidden cells are left out of the image, so the hatched background of the axes shows there.
-    ax.patch.set(**HATCHED, linewidth=0)
+    ax.patch.set(**(HATCHED if np.ma.is_masked(shown) else {}), linewidth=0)
     ax.spines[:].set_visible(False)
-    colours = palette(SIGNED if signed else WEIGHTS)
+    colours = palette(quantity, signed=signed)
     return ax.imshow(
         shown, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"
     )
@@ -313,30 +339,57 @@ def _shortened(tokens: Sequence[str]) -> list[str]:
     return [t if len(t) <= LONGEST_TOKEN else f"{t[:cut]}…" for t in tokens]
 
 
+def _room_for_words(cell: float, rows: Sequence[str], columns: Sequence[str]) -> float:
+    """The width of a cell in inches: more than its height, where words then stand horizontally."""
+    longest = max((len(label) + label.isdigit() for label in columns), default=0)
+    wide = CHARACTER_WIDTH * longest + 0.05
+    left = CHARACTER_WIDTH * max(map(len, rows), default=0)
+    fits = wide * len(columns) + left <= MOST_WIDTH and wide <= WIDEST * cell
+    return max(cell, wide) if fits else cell
+
+
 def _label_axes(
     ax: Axes,
     row_labels: Sequence[str] | None,
     column_labels: Sequence[str] | None,
     *,
-    cell: float,
+    cell: tuple[float, float],
 ) -> None:
-    """Label the axes; long labels are rotated, and where cells are tiny some are left out."""
-    step = math.ceil(LINE_HEIGHT / cell)
+    """Label the axes; long labels are rotated, and where cells are tiny some are left out.
+
+    Args:
+        ax: where.
+        row_labels, column_labels: the labels.
+        cell: height and width of a cell, in inches.
+    """
+    row_step, column_step = (math.ceil(LINE_HEIGHT / side) for side in cell)
     if row_labels is not None:
-        ax.set_yticks(range(0, len(row_labels), step), row_labels[::step])
+        ax.set_yticks(range(0, len(row_labels), row_step), row_labels[::row_step])
     if column_labels is not None:
-        ax.set_xticks(range(0, len(column_labels), step), column_labels[::step])
+        ax.set_xticks(range(0, len(column_labels), column_step), column_labels[::column_step])
         # Without a blank between them, neighbouring numbers read as one.
         longest = max(len(label) + label.isdigit() for label in column_labels)
-        if longest * CHARACTER_WIDTH > cell * step:
+        if longest * CHARACTER_WIDTH > cell[1] * column_step:
             ax.tick_params(axis="x", labelrotation=90)
     ax.tick_params(length=0)
 
 
-def _write_numbers(ax: Axes, image: AxesImage, shown: np.ma.MaskedArray) -> None:
+def _write_numbers(ax: Axes, image: AxesImage, shown: np.ma.MaskedArray, *, uniform: bool) -> None:
+    """Each number in its cell, but those that would be written as zero.
+
+    Args:
+        ax, image: where, and on which colours.
+        shown: the numbers.
+        uniform: numbers no larger than the mean of their row, 1 / K of weights, are muted.
+    """
+    decimals = 1 if shown.shape[1] > MOST_COLUMNS_OF_TWO_DECIMALS else 2
+    keys = np.maximum(shown.count(axis=1), 1)
     for (row, column), number in np.ma.ndenumerate(shown):
+        text = f"{number:.{decimals}f}" if shown.dtype.kind == "f" else f"{number}"
+        if float(text) == 0:
+            continue
         red, green, blue, _ = image.cmap(image.norm(number))
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-        text = f"{number:.2f}" if shown.dtype.kind == "f" else f"{number}"
-        colour = "white" if dark else "#222222"
-        ax.text(column, row, text, ha="center", va="center", fontsize=8.5, color=colour)
+        muted = uniform and number < min(FAINT, 1.01 / keys[row])
+        colour = PAGE if dark else SOFT if muted else INK
+        ax.text(column, row, text, ha="center", va="center", fontsize=9, color=colour)

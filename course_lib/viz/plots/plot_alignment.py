@@ -13,11 +13,11 @@ from torch import Tensor
 from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.plots.heatmaps import as_matrix, plot_attention
-from course_lib.viz.style import LINES, figure_of, styled
+from course_lib.viz.style import ACCENT, INK, figure_of, styled
 
 Link = tuple[int, int]  # source index, target index
 ROOM_FOR_WORDS = 1.0  # inches
-RIGHT, SHIFTED = LINES[1], LINES[3]
+RIGHT, SHIFTED = ACCENT, INK
 
 
 def strongest_links(

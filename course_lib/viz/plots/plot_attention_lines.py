@@ -15,7 +15,7 @@ from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.plots.attention_summary import as_array
 from course_lib.viz.plots.curves import line_look
 from course_lib.viz.plots.heatmaps import KEY_AXIS, QUERY_AXIS, check_orientation
-from course_lib.viz.style import new_axes, styled
+from course_lib.viz.style import INK, SOFT, new_axes, styled
 
 INVISIBLE = 0.5 / 255  # a smaller weight would not change the colour of any pixel
 LANES = 0.7  # share of a word's width that is divided into lanes, one for each head
@@ -124,7 +124,8 @@ def _label_tokens(
     upper.set_xticks(above, queries, rotation=90)
     upper.set_xlabel(QUERY_AXIS, labelpad=8)
     for i, label in enumerate(upper.get_xticklabels()):
-        label.set_color("black" if i in chosen else "#767676")
+        label.set_color(INK if i in chosen else SOFT)
+    ax.tick_params(labelcolor=INK)
     for axes in (ax, upper):
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)

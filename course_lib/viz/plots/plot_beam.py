@@ -12,18 +12,28 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from course_lib.viz.alt_text import alt_sentence, set_alt_text, short_number
-from course_lib.viz.style import LINES, REFERENCE, figure_of, new_axes, styled
+from course_lib.viz.style import (
+    ACCENT,
+    FILL,
+    INK,
+    LINE,
+    PAGE,
+    REFERENCE,
+    figure_of,
+    new_axes,
+    styled,
+)
 
 Fate = Literal["kept", "ended", "dropped"]
 Tokens = tuple[str, ...]
 
 # Each fate has a frame as well as a colour, so that colour is not needed to tell them apart.
 FRAMES: dict[Fate, dict[str, Any]] = {
-    "kept": {"facecolor": "#dbe9f6", "edgecolor": LINES[0], "linewidth": 1.2},
-    "ended": {"facecolor": "#fde5cf", "edgecolor": "#333333", "linewidth": 2.0},
-    "dropped": {"facecolor": "white", "edgecolor": "#999999", "linewidth": 1.0, "linestyle": "--"},
+    "kept": {"facecolor": FILL, "edgecolor": LINE, "linewidth": 1.2},
+    "ended": {"facecolor": FILL, "edgecolor": INK, "linewidth": 2.2},
+    "dropped": {"facecolor": PAGE, "edgecolor": LINE, "linewidth": 1.0, "linestyle": "--"},
 }
-BEST = LINES[3]
+BEST = ACCENT
 ROOT = "<bos>"
 COLUMN, CHARACTER, ROW = 0.35, 0.075, 0.45  # inches: least width of a step, a letter, a leaf
 
@@ -148,7 +158,7 @@ def _draw_box(ax: Axes, position: tuple[int, float], branch: Branch | None) -> N
     text = ROOT if branch is None else f"{branch.tokens[-1]}\n{_short(branch.probability)}"
     box = {"boxstyle": "round,pad=0.25", **FRAMES["kept" if branch is None else branch.fate]}
     faint = branch is not None and branch.fate == "dropped"
-    colour = REFERENCE if faint else "black"
+    colour = REFERENCE if faint else INK
     ax.text(*position, text, bbox=box, ha="center", va="center", fontsize=9, color=colour, zorder=2)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_lib.viz.alt_text import set_alt_text, titled
 from course_lib.viz.plots.attention_summary import as_array
-from course_lib.viz.style import HATCHED, LINES, STYLE, styled
+from course_lib.viz.style import HATCHED, LINE, STYLE, styled
 
 GAP = 2.0  # rows left free between two batches
 PAD = HATCHED | {"linewidth": 0.0}
@@ -74,7 +74,7 @@ def plot_padding(
     columns[0].set(xlim=(0, width), ylim=(height, 0))  # shared with the others
     columns[0].set_yticks([])  # rows in the gaps between batches are not sentences
     columns[0].set_ylabel("sentences, batch below batch")
-    handles = [Patch(color=LINES[0], label="token"), Patch(**PAD, label="pad")]
+    handles = [Patch(color=LINE, label="token"), Patch(**PAD, label="pad")]
     figure.legend(handles=handles, loc="outside lower left", ncols=2)
     listed = ", ".join(f"{share:.1%} ({name})" for name, share in shares.items())
     return set_alt_text(figure, titled(title, f"share of the tokens that is padding: {listed}."))
@@ -92,7 +92,7 @@ def _draw_batches(ax: Axes, batches: Batches, pad_id: int) -> tuple[float, float
         ax.add_patch(Rectangle((0, top), length, n_rows, **PAD))
         ax.imshow(
             np.ma.MaskedArray(np.zeros(real.shape), mask=~real),
-            cmap=ListedColormap(LINES[:1]),
+            cmap=ListedColormap([LINE], name="line"),
             extent=(0, length, top + n_rows, top),
             aspect="auto",
             interpolation="nearest",

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from course_lib.viz.alt_text import alt_sentence, set_alt_text, value_range
-from course_lib.viz.style import DASHES, LINES, REFERENCE, styled
+from course_lib.viz.style import ACCENT, DASHES, LINES, REFERENCE, SOFT, styled
 
 LONGEST = 60  # characters of a run's name that are shown
 
@@ -147,8 +147,8 @@ def running_mean(values: np.ndarray) -> np.ndarray:
 def plot_runs(runs: Sequence[RunCurves], *, total: int | None = None, dpi: int = 100) -> Figure:
     """Loss, validation metrics and learning rate, over steps.
 
-    A single run is blue for training and orange for validation; of several runs, each has its own
-    colour and dashes.
+    A single run has validation in the accent colour and training in grey; of several runs, each
+    has its own colour and dashes.
 
     Args:
         runs: one run, or several to compare.
@@ -213,7 +213,7 @@ def _look(curve: Curve, *, many: bool) -> dict[str, Any]:
     few = curve.kind == "validation" and len(curve.steps) <= 40
     faint = curve.kind == "each step"
     return {
-        "color": LINES[run % len(LINES)],
+        "color": LINES[run % len(LINES)] if many else (SOFT, ACCENT)[run],
         "linestyle": "-" if faint else DASHES[(run + run // len(LINES)) % len(DASHES)],
         "linewidth": 0.8 if faint else 1.0 if few and many else 1.8,
         "alpha": 0.3 if faint else 1.0,

@@ -9,11 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from course_lib.viz.alt_text import set_alt_text
-from course_lib.viz.style import HATCHED, LINES, REFERENCE, new_axes, styled
+from course_lib.viz.drawings.colours import COLOURS
+from course_lib.viz.style import FILL, HATCHED, LINE, REFERENCE, new_axes, styled
 
 INPUT_ROW, LABEL_ROW = 1.0, 0.0  # heights of the two rows
-TOKEN: dict[str, Any] = {"facecolor": "#dbe9f6", "edgecolor": LINES[0], "linewidth": 1.2}
-LABEL: dict[str, Any] = {"facecolor": "#fde5cf", "edgecolor": LINES[1], "linewidth": 1.2}
+TOKEN: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "linewidth": 1.2}
+LABEL: dict[str, Any] = {
+    "facecolor": COLOURS["english-box"].light,
+    "edgecolor": COLOURS["english"].light,
+    "linewidth": 1.2,
+}
 HIDDEN = HATCHED | {"linewidth": 1.2}
 PAD = "<pad>"
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, Rectangle
 
-from course_lib.viz.style import LINES, figure_of, new_axes, styled
+from course_lib.viz.style import LINES, PAGE, figure_of, new_axes, styled
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height
 CHARACTER, TEXT_HEIGHT = 0.085, 0.6  # inches needed for a character and for three lines
@@ -35,7 +35,7 @@ def plot_treemap(parts: Mapping[str, Mapping[str, int]], *, title: str) -> Axes:
         for (part, count), rectangle in zip(parts[group].items(), inner, strict=True):
             _draw_part(ax, rectangle, f"{group}\n{part}", count, total, colour)
         if min(box[2:]) > TEXT_HEIGHT:  # a frame would cover a small box
-            ax.add_patch(Rectangle(box[:2], *box[2:], fill=False, edgecolor="white", linewidth=4))
+            ax.add_patch(Rectangle(box[:2], *box[2:], fill=False, edgecolor=PAGE, linewidth=4))
         label = f"{group}: {size:,} ({percentage(size / total)})"
         handles.append(Patch(facecolor=to_rgba(colour, 0.35), edgecolor=colour, label=label))
     ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), title=f"{title}: {total:,}")
@@ -94,7 +94,7 @@ def _worst_ratio(areas: Sequence[float], side: float) -> float:
 
 def _draw_part(ax: Axes, box: Box, name: str, count: int, total: int, colour: str) -> None:
     left, bottom, width, height = box
-    look: dict[str, Any] = {"facecolor": to_rgba(colour, 0.35), "edgecolor": "white"}
+    look: dict[str, Any] = {"facecolor": to_rgba(colour, 0.35), "edgecolor": PAGE}
     look["linewidth"] = 1.0 if min(width, height) > TEXT_HEIGHT else 0.0
     ax.add_patch(Rectangle((left, bottom), width, height, **look, label=name.replace("\n", ": ")))
     text = f"{name}\n{count:,} ({percentage(count / total)})"

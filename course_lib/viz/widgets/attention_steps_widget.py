@@ -8,12 +8,15 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from course_lib.errors import CourseError
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.plots.attention_summary import top_keys
 from course_lib.viz.plots.heatmaps import KEY_AXIS, QUERY_AXIS
-from course_lib.viz.style import LINES, REFERENCE, styled
+from course_lib.viz.style import REFERENCE, styled
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
 MAX_NUMBERED_BARS = 24
+# Scores, scaled scores, weights and context.
+STAGES = [COLOURS[name].light for name in ("positive", "positive", "attention", "positive")]
 
 
 def attention_steps_widget(
@@ -65,7 +68,7 @@ def attention_steps_widget(
         figure = Figure(figsize=(8.8, 1.6 + 0.24 * rows), layout="constrained")
         # Scores and scaled scores share a scale, so that the effect of the division shows.
         x_limits = _limits(scores[query]), _limits(scores[query]), (0.0, 1.25), _limits(context)
-        panels = zip(figure.subplots(1, 4), stages, x_limits, LINES, strict=False)
+        panels = zip(figure.subplots(1, 4), stages, x_limits, STAGES, strict=True)
         for i, (ax, (title, matrix, labels), limits, colour) in enumerate(panels):
             _draw_bars(ax, matrix[query].numpy(), colour)
             ax.set(title=title, xlim=limits, xlabel=title.split()[1].rstrip("s"))

@@ -86,7 +86,8 @@ def block_widget(
         draw,
         stack=["encoder", "decoder"],
         layer=[("all", ALL), *((str(i), i) for i in count)],
-        **dict.fromkeys(PARTS, True),
+        # Opens without the part that shows most: the source is not read.
+        **(dict.fromkeys(PARTS, True) | {"cross_attention": False}),
     )
 
 

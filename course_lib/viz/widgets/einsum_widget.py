@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch, Patch
 
 from course_lib.errors import CourseError
 from course_lib.viz.alt_text import listed
-from course_lib.viz.style import LINES, REFERENCE, figure_of, new_axes, styled
+from course_lib.viz.style import ACCENT, FILL, INK, LINE, PAGE, figure_of, new_axes, styled
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
 # Different sizes where axes could be confused; other letters have size 2.
@@ -32,9 +32,9 @@ EXAMPLES = {
     "ii->": "trace",
 }
 ROLES: dict[str, dict[str, Any]] = {
-    "matched": {"facecolor": "#dbe9f6", "edgecolor": LINES[0], "linewidth": 1.5},
-    "kept": {"facecolor": "white", "edgecolor": REFERENCE, "linewidth": 1.5},
-    "summed over": {"facecolor": "#fde5cf", "edgecolor": LINES[3], "linewidth": 2.0, "hatch": "//"},
+    "matched": {"facecolor": FILL, "edgecolor": INK, "linewidth": 1.5},
+    "kept": {"facecolor": PAGE, "edgecolor": LINE, "linewidth": 1.5},
+    "summed over": {"facecolor": PAGE, "edgecolor": ACCENT, "linewidth": 2.0, "hatch": "//"},
 }
 
 
@@ -144,7 +144,7 @@ def _draw_axes(parsed: Subscripts, size: Mapping[str, int]) -> Axes:
                     ax, column, row, letters, letter, size=size[letter], role=parsed.role(letter)
                 )
             elif name == "result":
-                ax.text(column, row, "Σ", ha="center", va="center", fontsize=15, color=LINES[3])
+                ax.text(column, row, "Σ", ha="center", va="center", fontsize=15, color=ACCENT)
     ax.set_xlim(-1.7, max(6, len(parsed.letters)) - 0.4)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_axis_off()

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from course_lib.viz.alt_text import listed
-from course_lib.viz.display import pixels_of, to_png
+from course_lib.viz.display import pixels_of, stored, to_png
 from course_lib.viz.figure_html import figure_html
 from course_lib.viz.widgets.accessible_widgets import AnswerWatch, ImageWidget, Slider
 from course_lib.viz.widgets.frames import Stops, frames_of
@@ -67,6 +67,7 @@ class InteractiveFigure:
 
     def _show(self, picture: Axes | Figure, alt: str) -> None:
         self.alt = self.image.alt = alt
+        self.picture = picture
         self.image.value = to_png(picture)
         # role=status makes a screen reader announce the new text when it changes.
         self.status.value = f'<div role="status">{html.escape(alt)}</div>'
@@ -96,7 +97,7 @@ class InteractiveFigure:
         if os.environ.get(STORING) and (frames := frames_of(self._pixels, self._stops)):
             few = f"{len(frames.alts)} stored pictures. Run the cell to change {names} freely."
             return frames.html(few, still)
-        return figure_html(bytes(self.image.value), self.alt, after=f"<p>{html.escape(still)}</p>")
+        return figure_html(stored(self.picture), self.alt, after=f"<p>{html.escape(still)}</p>")
 
     def _pixels(self, **values: Any) -> tuple[NDArray[np.uint8], str]:
         *_, (picture, alt) = self._drawn(**values)

@@ -63,7 +63,7 @@ def test_a_picture_is_encoded_anew_without_what_was_hidden_in_it():
     Image.new("RGB", (4, 4)).save(buffer, format="png", pnginfo=hidden)
     assert b"hidden" in buffer.getvalue()
     picture = shown("image/png", base64.b64encode(buffer.getvalue()).decode())
-    assert b"hidden" not in base64.b64decode(picture.picture)
+    assert b"hidden" not in base64.b64decode(picture.picture.partition(",")[2])
 
 
 def test_what_is_no_picture_is_shown_as_words():
@@ -82,3 +82,11 @@ def test_an_output_that_is_gone_or_new_stands_beside_nothing():
 def test_a_long_output_is_cut_and_other_data_is_shown_as_python_writes_it():
     assert len(shown("stdout", "x" * (LONGEST + 9)).text) == LONGEST + 2
     assert shown("application/json", {"a": 1}).text == "{'a': 1}"
+
+
+def test_a_plot_is_shown_as_an_image_in_which_no_script_runs():
+    address = "%3Csvg onload='alert(1)'%3E"
+    plot = bundle(html=f'<img class="plot" alt="A map." src="data:image/svg+xml,{address}">')
+    page = Page(difference_page("lesson.ipynb", [differing([plot], [stream("x")])]))
+    assert page.sources == [f"data:image/svg+xml,{address}"]
+    assert "svg" not in page.tags

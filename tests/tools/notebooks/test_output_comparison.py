@@ -1,12 +1,18 @@
 import base64
+import re
 import zlib
 
 import numpy as np
 import pytest
 from nbformat import NotebookNode
 
+from course_lib.viz.display import bundle as plot_data
+from course_lib.viz.display import stored
 from course_lib.viz.drawings.drawing import Drawing, Panel
 from course_lib.viz.drawings.marks import arrow, label
+from course_lib.viz.plots.curves import plot_curves
+from course_lib.viz.plots.heatmaps import plot_heatmap
+from course_lib.viz.style import new_axes
 from course_lib.widget_output import WIDGET_VIEW
 from tests.tools.notebooks.sample_notebooks import bundle, heatmap, image, stream
 from tools.notebooks.output_comparison import (
@@ -228,4 +234,82 @@ def test_of_a_drawing_of_what_was_trained_the_panels_are_counted() -> None:
     assert differences([drawing(words="0.12")], [drawing()], trained=True) == []
     assert differences([drawing(panels=2)], [drawing()], trained=True) == [
         "output 1, drawing: stored 1 panels, now 2"
+    ]
+
+
+def plot(values=((0.9, 0.1), (0.2, 0.8)), *, title: str = "Weights", width: float = 4.0):
+    """An output with a heat map, as a notebook stores it."""
+    ax = plot_heatmap(
+        np.asarray(values),
+        rows="query",
+        columns="key",
+        title=title,
+        limits=(0, 1),
+        ax=new_axes(width=width, height=3),
+    )
+    return NotebookNode(output_type="display_data", data=plot_data(stored(ax), "Map."), metadata={})
+
+
+def curve(end: float = 2.0, *, name: str = "ours"):
+    """An output with two lines."""
+    names = {"x_label": "step", "y_label": "loss", "title": "Losses"}
+    ax = plot_curves({name: [4.0, 3.0, end], "other": [4.0, 3.5, 2.9]}, **names)
+    ax.set_ylim(0, 5)
+    return NotebookNode(output_type="display_data", data=plot_data(stored(ax), "Two."), metadata={})
+
+
+def test_a_plot_that_another_processor_rounds_is_the_same() -> None:
+    assert differences([curve(2.0001)], [curve()]) == []
+    assert only_rounded([curve(2.0001)], [curve()])
+    # Another level of opacity, so that paths differ.
+    assert differences([plot([[0.911, 0.1], [0.2, 0.8]])], [plot([[0.909, 0.1], [0.2, 0.8]])]) == []
+    assert only_rounded([plot([[0.911, 0.1], [0.2, 0.8]])], [plot([[0.909, 0.1], [0.2, 0.8]])])
+
+
+@pytest.mark.parametrize("size", [2, 50])  # paths, and pixels
+def test_a_heat_map_with_one_other_cell_is_another(size: int) -> None:
+    values = np.linspace(0, 1, size * size).reshape(size, size)
+    wrong = values.copy()
+    wrong[1, 0] += 0.2
+    [found] = differences([plot(wrong)], [plot(values)])
+    assert found == "output 1, plot: a cell has changed by 0.20 > 0.08"
+    assert not only_rounded([plot(wrong)], [plot(values)])
+
+
+def test_a_heat_map_turned_round_is_another() -> None:
+    [found] = differences([plot([[0.9, 0.2], [0.1, 0.8]])], [plot()])
+    assert found.startswith("output 1, plot: a cell has changed by 0.10")
+
+
+def test_a_line_that_ends_elsewhere_is_another() -> None:
+    [found] = differences([curve(2.2)], [curve()])
+    assert re.fullmatch(r"output 1, plot: a mark has moved by \d+\.\d+ > 4\.0", found)
+    assert not only_rounded([curve(2.2)], [curve()])
+    assert not only_rounded([curve(2.02)], [curve()])
+
+
+def test_a_plot_with_other_words_is_another() -> None:
+    [found] = differences([plot(title="Scores")], [plot()])
+    assert "- Weights" in found and "+ Scores" in found
+    assert not only_rounded([plot(title="Scores")], [plot()])
+
+
+def test_a_plot_with_another_mark_is_another() -> None:
+    more = curve()
+    more.data["text/html"] = more.data["text/html"].replace("<path ", "<path/><path ", 1)
+    [found] = differences([more], [curve()])
+    assert re.fullmatch(r"output 1, plot: stored \d+ marks, now \d+ others", found)
+
+
+def test_of_a_plot_of_what_was_trained_the_size_is_compared() -> None:
+    assert differences([curve(0.5)], [curve()], trained=True) == []
+    assert only_rounded([curve(0.5)], [curve()], trained=True)
+    [found] = differences([plot(width=5)], [plot()], trained=True)
+    assert found == "output 1, plot: stored 400×300 pixels, now 500×300"
+
+
+def test_a_plot_instead_of_a_picture_is_named() -> None:
+    old = bundle(png=heatmap(WEIGHTS), plain="Map.")
+    assert differences([plot()], [old]) == [
+        "output 1: stored picture and text/plain, now plot and text/plain"
     ]

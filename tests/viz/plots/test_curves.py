@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
 from course_lib.viz.display import to_png
 from course_lib.viz.plots.curves import plot_bars, plot_curves, plot_entropy_by_d_head, plot_loss
+from course_lib.viz.style import ACCENT, INK, LINE, SOFT
 
 NAMES = {"x_label": "position", "y_label": "encoding", "title": "Waves"}
 
@@ -22,14 +24,42 @@ def test_lines_carry_their_values_and_names():
     assert ax.get_title(loc="left") == "Waves"
 
 
-def test_a_single_line_needs_no_legend():
-    assert plot_curves({"a": [1.0, 2.0]}, **NAMES).get_legend() is None
+def test_a_single_line_needs_no_name():
+    assert legend_of(plot_curves({"a": [1.0, 2.0]}, **NAMES)) == []
 
 
-def test_the_legend_stands_outside_the_plot():
-    ax = plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, **NAMES)
-    to_png(ax)
-    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+@pytest.mark.parametrize(("accent", "expected"), [(None, "a"), ("b", "b")])
+def test_one_line_of_a_few_has_the_accent_colour_and_the_others_are_grey(accent, expected):
+    curves = {name: [1.0, 2.0] for name in "abc"}
+    ax = plot_curves(curves, accent=accent, **NAMES)
+    colours = {line.get_label(): line.get_color() for line in ax.lines}
+    assert [name for name, colour in colours.items() if colour == ACCENT] == [expected]
+    assert {*colours.values()} - {ACCENT} <= {INK, SOFT, LINE}
+
+
+def test_many_lines_are_a_series_of_one_colour_unless_one_is_spoken_of():
+    curves = {str(i): [0.0, i] for i in range(6)}
+    opacity = [to_rgba(line.get_color())[3] for line in plot_curves(curves, **NAMES).lines]
+    assert opacity == sorted(opacity) and opacity[0] >= 0.4
+    spoken_of = plot_curves(curves, accent="3", **NAMES).lines
+    assert [line.get_color() == ACCENT for line in spoken_of] == [i == 3 for i in range(6)]
+
+
+@pytest.mark.parametrize("draw", ["curves", "bars"])
+def test_an_accent_on_nothing_is_refused(draw):
+    with pytest.raises(ValueError, match="accent must be one of 'a', got 'b': it is the name"):
+        if draw == "curves":
+            plot_curves({"a": [1.0]}, accent="b", **NAMES)
+        else:
+            plot_bars({"a": 1.0}, accent="b", title="t", value="v", group="g")
+
+
+@pytest.mark.parametrize(("accent", "expected"), [((), ""), ("b", "b"), (["a", "c"], "ac")])
+def test_bars_are_grey_unless_they_are_spoken_of(accent, expected):
+    ax = plot_bars(dict.fromkeys("abc", 1.0), accent=accent, title="t", value="v", group="g")
+    coloured = [to_hex(bar.get_facecolor()) == ACCENT for bar in ax.patches]
+    assert coloured == [name in expected for name in "abc"]
+    assert [text.get_weight() == "bold" for text in ax.texts] == coloured
 
 
 @pytest.mark.parametrize("count", [2, 8, 12])
@@ -58,7 +88,7 @@ def test_a_curve_of_another_length_is_refused_by_name():
 def test_epochs_count_from_one():
     ax = plot_loss([3.0, 2.0, 1.0])
     assert ax.lines[0].get_xdata().tolist() == [1, 2, 3]
-    assert ax.get_legend() is None
+    assert legend_of(ax) == []
 
 
 def test_floor_and_band_are_drawn_and_named():
@@ -71,8 +101,8 @@ def test_floor_and_band_are_drawn_and_named():
     )
     assert legend_of(ax) == [
         "ours",
-        "two standard deviations",
         "target-only baseline (0.1155)",
+        "two standard deviations",
     ]
     _, floor = ax.lines
     assert floor.get_ydata() == pytest.approx([0.1155, 0.1155])

@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from PIL import Image
 
 from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.plots.heatmaps import plot_attention, plot_heads, plot_heatmap
-from course_lib.viz.style import SIGNED, WEIGHTS, new_axes, palette
+from course_lib.viz.style import PAGE, SOFT, new_axes, palette
 
 QUERIES = ["the", "dog"]
 KEYS = ["der", "Hund", "."]
+KEYS4 = ["k0", "k1", "k2", "k3"]
+NAMES = {"rows": "row", "columns": "column", "title": "Values"}
 # "the" attends to "der" only; "dog" to "Hund" and a little to ".".
 KNOWN = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.75, 0.25]])
 
@@ -24,6 +27,10 @@ def pixel_of_cell(ax, row, column):
     image = Image.open(BytesIO(to_png(ax))).convert("RGB")
     x, y = ax.transData.transform((column - 0.4, row - 0.4))
     return np.array(image.getpixel((round(x), round(image.height - y)))) / 255
+
+
+def weight_colour(weight):
+    return palette("attention", signed=False)(weight)[:3]
 
 
 def colour_bar(ax):
@@ -37,7 +44,7 @@ def random_weights(*shape):
 def test_a_query_is_a_row_and_a_key_is_a_column():
     ax = plot_attention(KNOWN, QUERIES, KEYS)
     for row, column in itertools.product(range(2), range(3)):
-        expected = palette(WEIGHTS)(float(KNOWN[row, column]))[:3]
+        expected = weight_colour(float(KNOWN[row, column]))
         assert np.allclose(pixel_of_cell(ax, row, column), expected, atol=0.04), (row, column)
     assert ax.images[0].get_array()[1, 2] == pytest.approx(0.25)
 
@@ -59,8 +66,39 @@ def test_axes_are_labelled_and_tokens_are_at_their_rows_and_columns():
 def test_the_cells_of_small_matrices_contain_their_numbers():
     ax = plot_attention(KNOWN, QUERIES, KEYS)
     written = {text.get_position(): text.get_text() for text in ax.texts}
-    assert written[(2, 1)] == "0.25"
-    assert len(written) == 6
+    assert written == {(0, 0): "1.00", (1, 1): "0.75", (2, 1): "0.25"}
+
+
+@pytest.mark.parametrize("zero", [0.0, 0.004, -0.0])
+def test_a_number_that_rounds_to_zero_is_not_written(zero):
+    ax = plot_heatmap(torch.tensor([[zero, 1.0]]), row_labels=["x"], **NAMES)
+    assert [text.get_text() for text in ax.texts] == ["1.00"]
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(10, "0.25"), (11, "0.2")])
+def test_above_ten_columns_there_is_one_decimal(columns, expected):
+    ax = plot_heatmap(torch.full((1, columns), 0.25), row_labels=["x"], **NAMES)
+    assert {text.get_text() for text in ax.texts} == {expected}
+
+
+def test_a_weight_no_larger_than_that_of_uniform_attention_is_muted():
+    weights = torch.tensor([[0.25, 0.25, 0.25, 0.25], [0.1, 0.4, 0.25, 0.25]])
+    colours = {t.get_position(): t.get_color() for t in plot_attention(weights, "ab", KEYS4).texts}
+    assert {colours[column, 0] for column in range(4)} == {SOFT}
+    assert colours[0, 1] == SOFT != colours[1, 1]
+    mask = torch.tensor([[True, True, False, False]] * 2)
+    halves = plot_attention(torch.tensor([[0.5, 0.5, 0, 0]] * 2), "ab", KEYS4, mask=mask).texts
+    assert SOFT not in {text.get_color() for text in halves}  # on so dark a cell it can't be read
+    other = plot_heatmap(weights, row_labels="ab", **NAMES).texts
+    assert SOFT not in {text.get_color() for text in other}  # of values, no share is expected
+
+
+def test_words_stand_horizontally_where_cells_can_be_wide_enough():
+    few, many = (["translator"] * n for n in (5, 12))
+    flat = plot_attention(random_weights(5, 5), few, few)
+    upright = plot_attention(random_weights(12, 12), many, many)
+    assert {label.get_rotation() for label in flat.get_xticklabels()} == {0}
+    assert {label.get_rotation() for label in upright.get_xticklabels()} == {90}
 
 
 def test_large_matrices_have_no_numbers():
@@ -79,9 +117,9 @@ def test_a_masked_cell_is_hatched_and_a_zero_is_not():
     assert ax.images[0].get_array().mask.tolist() == (~mask).tolist()
     assert (2, 0) not in {text.get_position() for text in ax.texts}
     assert ax.patch.get_hatch()
-    assert np.allclose(pixel_of_cell(ax, 0, 1), palette(WEIGHTS)(0.0)[:3], atol=0.04)
+    assert np.allclose(pixel_of_cell(ax, 0, 1), weight_colour(0.0), atol=0.04)
     grey = pixel_of_cell(ax, 0, 2)
-    assert np.ptp(grey) < 0.02 and not np.allclose(grey, palette(WEIGHTS)(0.0)[:3], atol=0.04)
+    assert np.ptp(grey) < 0.05 and not np.allclose(grey, weight_colour(0.0), atol=0.04)
     assert "hatched: masked" in colour_bar(ax).get_ylabel()
 
 
@@ -89,9 +127,9 @@ def test_a_masked_cell_is_hatched_and_a_zero_is_not():
 def test_a_cell_that_is_not_finite_is_hatched_and_leaves_the_colours_of_the_others(odd):
     values = torch.tensor([[1.0, odd], [2.0, 3.0]])
     ax = plot_heatmap(values, rows="a", columns="b", title="c", row_labels=["x", "y"])
-    assert ax.images[0].get_clim() == (1, 3)
+    assert ax.images[0].get_clim() == (0, 3)
     assert ax.images[0].get_array().mask.tolist() == [[False, True], [False, False]]
-    assert np.ptp(pixel_of_cell(ax, 0, 1)) < 0.02
+    assert np.ptp(pixel_of_cell(ax, 0, 1)) < 0.05
     assert [text.get_text() for text in ax.texts] == ["1.00", "2.00", "3.00"]
     assert colour_bar(ax).get_ylabel() == "value\n(hatched: not finite)"
     assert describe(ax).endswith("(2 columns): from 1 to 3. 1 cell is not finite.")
@@ -173,9 +211,9 @@ def test_a_fully_masked_row_of_zeros_is_hatched_and_not_taken_for_transposed_wei
     unmasked = plot_attention(weights, list("abc"), list("xy"))
     assert not np.ma.is_masked(unmasked.images[0].get_array())
     for column in range(2):
-        assert np.allclose(pixel_of_cell(unmasked, 0, column), palette(WEIGHTS)(0.0)[:3], atol=0.04)
+        assert np.allclose(pixel_of_cell(unmasked, 0, column), weight_colour(0.0), atol=0.04)
         grey = pixel_of_cell(masked, 0, column)
-        assert np.ptp(grey) < 0.02 and not np.allclose(grey, palette(WEIGHTS)(0.0)[:3], atol=0.04)
+        assert np.ptp(grey) < 0.05 and not np.allclose(grey, weight_colour(0.0), atol=0.04)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3, 4), (0, 3)])
@@ -189,11 +227,28 @@ def test_labels_that_do_not_fit_are_refused():
         plot_heatmap(KNOWN, rows="query", columns="key", title="c", column_labels=["x", "y"])
 
 
-def test_signed_values_get_white_at_zero_and_weights_do_not():
-    signed = plot_heatmap(torch.tensor([[-1.0, 3.0]]), rows="a", columns="b", title="c").images[0]
-    assert signed.cmap == palette(SIGNED) and signed.get_clim() == (-3, 3)
-    positive = plot_heatmap(torch.tensor([[1.0, 3.0]]), rows="a", columns="b", title="c").images[0]
-    assert positive.cmap == palette(WEIGHTS) and positive.get_clim() == (1, 3)
+@pytest.mark.parametrize("limits", [None, (-1, 3)])
+def test_zero_has_the_colour_of_the_page(limits):
+    signed = plot_heatmap(torch.tensor([[-1.0, 3.0]]), limits=limits, **NAMES).images[0]
+    assert signed.cmap == palette("value", signed=True) and signed.get_clim() == (-3, 3)
+    positive = plot_heatmap(torch.tensor([[1.0, 3.0]]), **NAMES).images[0]
+    assert positive.cmap == palette("value", signed=False) and positive.get_clim() == (0, 3)
+    negative = plot_heatmap(torch.tensor([[-1.0, -3.0]]), **NAMES).images[0]
+    assert negative.cmap == palette("value", signed=True) and negative.get_clim() == (-3, 3)
+    assert (
+        to_hex(signed.cmap(signed.norm(0.0))) == to_hex(positive.cmap(positive.norm(0.0))) == PAGE
+    )
+
+
+def test_a_matrix_of_zeros_is_the_page():
+    image = plot_heatmap(torch.zeros(2, 2), **NAMES).images[0]
+    assert to_hex(image.cmap(image.norm(0.0))) == PAGE
+
+
+@pytest.mark.parametrize("quantity", ["similarity", "leakage"])
+def test_a_quantity_has_its_palette(quantity):
+    image = plot_heatmap(torch.tensor([[0.0, 0.5]]), quantity=quantity, **NAMES).images[0]
+    assert image.cmap == palette(quantity, signed=False)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])

@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.plots.plot_runs import curves_of, plot_runs, running_mean
-from course_lib.viz.style import LINES
+from course_lib.viz.style import ACCENT, SOFT
 
 
 def axes_of(figure):
@@ -63,8 +63,8 @@ def test_a_run_in_progress_shows_how_far_there_is_to_go(make_run):
 def test_in_a_single_run_colours_distinguish_training_and_validation(make_run):
     figure = plot_runs([make_run()])
     each, mean, validation = axes_of(figure)["Loss"].lines
-    assert to_hex(each.get_color()) == to_hex(mean.get_color()) == LINES[0]
-    assert to_hex(validation.get_color()) == LINES[1]
+    assert to_hex(each.get_color()) == to_hex(mean.get_color()) == SOFT
+    assert to_hex(validation.get_color()) == ACCENT
     assert legend_of(figure) == [
         "training loss, each step",
         "training loss, running mean",

@@ -59,16 +59,18 @@ def test_parts_are_restored_after_an_error_too(block, x):
 
 
 def test_with_all_parts_nothing_changes(model):
-    assert (
-        "nothing ablated: 0.00 of the probability moves" in block_widget(model, SOURCE, TARGET).alt
-    )
+    shown = block_widget(model, SOURCE, TARGET)
+    assert "without cross-attention" in shown.alt  # where it begins
+    assert "0.00 of the probability" not in shown.alt
+    shown.controls["cross_attention"].value = True
+    assert "nothing ablated: 0.00 of the probability moves" in shown.alt
 
 
 def test_the_alt_text_says_what_is_predicted_instead(model):
     vocabulary = [f"w{i}" for i in range(1000)]
     shown = block_widget(model, SOURCE, TARGET, vocabulary=vocabulary)
     shown.controls["feed_forward"].value = False
-    assert "without feed-forward" in shown.alt
+    assert "without cross-attention, feed-forward" in shown.alt
     assert "Instead of 'w" in shown.alt
 
 
@@ -77,6 +79,7 @@ def test_only_the_chosen_layer_of_the_chosen_stack_is_changed(model):
     shown.controls["stack"].value = "encoder"
     shown.controls["layer"].label = "1"
     shown.controls["self_attention"].value = False
+    shown.controls["cross_attention"].value = True
     assert shown.alt.startswith("Encoder, layer 1, without self-attention: 0.")
 
 
@@ -91,7 +94,9 @@ def test_the_encoder_has_no_cross_attention_to_ablate(model):
 def test_a_model_in_training_mode_predicts_without_dropout_and_stays_in_that_mode(model):
     model.train()
     try:
-        assert ": 0.00 of" in block_widget(model, SOURCE, TARGET).alt
+        shown = block_widget(model, SOURCE, TARGET)
+        shown.controls["cross_attention"].value = True
+        assert ": 0.00 of" in shown.alt
         assert model.training
     finally:
         model.eval()

@@ -20,11 +20,11 @@ import { range } from "../data/data.js";
 // These are dark at zero on every page, as readers know them.
 const DARK_AT_ZERO = ["viridis", "cividis"];
 
-// For scores, which have a sign: zero is the colour of the page, blue is negative, red is positive.
-const SIGNED = {
-  light: "2369bd 5380bc 7896c1 9baecb bdc6d7 dfe1e8 faf5f4 efdad8 e1b9b6 d39794 c67875 b85857 a9373b",
-  dark: "bde7db 81bfcf 4798ce 4167c7 444282 2b2a40 1f1e1e 412329 782c3f b93540 e25f33 f39a5f ffd4ac",
-};
+// As in course_lib/viz/drawings/colours.py, like those of PALETTES.slate: zero is the colour of the page.
+const SLATE_IN_THE_DARK = "12161d b4c6da";
+
+// For scores, which have a sign: brown is negative, teal is positive.
+const SIGNED = { light: "85541a ffffff 0b736e", dark: "dcaa6b 12161d 4fc4bb" };
 
 // `heads` are the lines of several heads. Any two differ by at least 28 in CIELAB, for normal vision and for
 // each of the three kinds of colour blindness (Machado et al. 2009); tests/js/colour.test.js computes it.
@@ -47,9 +47,10 @@ export const THEMES = {
  * @returns {Palette}
  */
 export function paletteOf(name, theme, signed) {
-  const stops = (signed ? SIGNED[theme] : PALETTES[name]).split(" ")
+  const slate = name === "slate" && theme === "dark" ? SLATE_IN_THE_DARK : "";
+  const stops = (signed ? SIGNED[theme] : slate || PALETTES[name]).split(" ")
     .map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
-  if (!signed && theme === "dark" && !DARK_AT_ZERO.includes(name)) stops.reverse();
+  if (!signed && theme === "dark" && !slate && !DARK_AT_ZERO.includes(name)) stops.reverse();
   const table = new Uint32Array(256);
   for (let i = 0; i < 256; i++) {
     const x = (i / 255) * (stops.length - 1), n = Math.min(stops.length - 2, Math.floor(x));
