@@ -68,10 +68,10 @@ def _row(
             f'<span class="{" ".join(classes)}" title="{escape(title)}">'
             f"{_SIGNS.get(state, number)}</span>"
         )
-    said = "; ".join(f"{entry.title}: {states[entry.id]}" for entry in row)
+    words = "; ".join(f"{entry.title}: {states[entry.id]}" for entry in row)
     return (
         f'<li class="row"><span>{name}</span> '
-        f'<span class="boxes" role="img" aria-label="{escape(said)}">{" ".join(boxes)}</span> '
+        f'<span class="boxes" role="img" aria-label="{escape(words)}">{" ".join(boxes)}</span> '
         f'<span class="count">{_count(row, states)}</span></li>'
     )
 

@@ -174,7 +174,7 @@ def _section(assignment: Assignment) -> dict[str, Any]:
         "columns": histogram(points, shown.most),
         "statistics": statistics,
         "hardest": min(shares, default=None),
-        # One reason for all is said once.
+        # One reason for all is given once.
         "undefined": reasons.pop() if len(reasons) == 1 else "",
         "first": len(statistics) + 1,  # of its misconceptions, beside its items
         "confusions": [

@@ -123,7 +123,7 @@ def test_no_letter_is_smaller_than_twelve_pixels(text):
     assert sizes and all(unit == "px" and float(size) >= 12 for size, unit in sizes)
 
 
-def test_what_a_histogram_shows_is_also_said_in_words():
+def test_what_a_histogram_shows_is_also_in_words():
     points = (0.0, 2.0, 2.0)
     results = [
         submission_result(f"s{n}", item_result("06.causal_mask", each, status="not yet", most=4))
