@@ -112,6 +112,9 @@ def answer_both(page):
     page.wait_for_selector("[role=status] >> text=a) is not right")
     assert page.locator("details .course-why").first.is_visible() is False  # not given away
     page.keyboard.press("Tab")
+    cells = page.locator(".jp-Cell").count()
+    page.keyboard.type("abdd")  # JupyterLab's keys for cells
+    assert page.locator(".jp-Cell").count() == cells
     page.keyboard.press("Space")
     page.wait_for_selector("[role=status] >> text=b) is right")
     assert page.locator("[role=status] .course-why").first.inner_text().startswith("Softmax")

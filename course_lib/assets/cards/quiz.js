@@ -88,29 +88,32 @@ function letType(question) {
   const input = /** @type {HTMLInputElement} */ (make("input", {
     type: "text", placeholder: "(2, 3)", autocomplete: "off", spellcheck: false,
   }));
-  const check = /** @type {HTMLButtonElement} */ (make("button", { type: "submit", disabled: true }, "Check"));
-  const label = make("label", {}, "shape", input);
-  const form = make("form", { className: "course-shape" }, label, check);
-  input.addEventListener("input", () => { check.disabled = !input.value.trim(); });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const check = /** @type {HTMLButtonElement} */ (make("button", { type: "button", disabled: true }, "Check"));
+  const answer = () => {
     input.focus(); // the button can't keep the focus
     check.disabled = true; // until there is something new to check
     const given = parseShape(input.value);
-    if (!given)
-      return show("wrong", "This is not a shape.",
+    const hint = given && hintFor(given, right);
+    if (!given) {
+      show("wrong", "This is not a shape.",
         `${NO_SHAPE}, got '${input.value}': is there a letter or an extra bracket?`);
-    const hint = hintFor(given, right);
-    if (hint) show("wrong", `${written(given)} is not right:`, `${hint}.`);
+    } else if (hint) show("wrong", `${written(given)} is not right:`, `${hint}.`);
     else show("right", `${written(given)} is right.`);
-  });
-  card.before(form);
+  };
+  input.addEventListener("input", () => { check.disabled = !input.value.trim(); });
+  // Not a form: JupyterLab keeps the Enter key from submitting one.
+  input.addEventListener("keydown", ({ key }) => { if (key === "Enter" && !check.disabled) answer(); });
+  check.addEventListener("click", answer);
+  const row = make("div", { className: "course-shape" }, make("label", {}, "shape", input), check);
+  card.before(row);
 }
 
 /** @param {HTMLElement} element */
 export function mount(element) {
   const question = /** @type {HTMLElement} */ (element.querySelector(".course-question"));
-  question.dataset.lmSuppressShortcuts = "true"; // JupyterLab would take the keys
+  question.addEventListener("focusin", ({ target }) => { // JupyterLab would take its keys
+    if (target instanceof HTMLElement) target.dataset.lmSuppressShortcuts = "true";
+  });
   const list = /** @type {HTMLElement | null} */ (question.querySelector("ul"));
   if (list) letChoose(question, list);
   else letType(question);
