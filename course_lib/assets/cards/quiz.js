@@ -36,8 +36,9 @@ function cardOf(question) {
     show(verdict, sentence, more) {
       home.append(why); // moved and not copied: its formulas may be typeset later
       card.dataset.verdict = verdict;
-      const said = make("span", { className: "course-verdict" }, `${MARKS[verdict]} ${sentence}`);
-      card.replaceChildren(make("p", {}, said, more ? ` ${more}` : ""));
+      const first = make("span", { className: "course-verdict" }, `${MARKS[verdict]} ${sentence}`);
+      card.replaceChildren(make("p", {}, first, more ? ` ${more}` : ""));
+      question.dataset.state = sentence;
       if (verdict === "right") card.append(make("p", {}, why));
       folded.hidden = verdict === "right";
     },
@@ -117,5 +118,5 @@ export function mount(element) {
   const list = /** @type {HTMLElement | null} */ (question.querySelector("ul"));
   if (list) letChoose(question, list);
   else letType(question);
-  question.dataset.state = "live";
+  question.dataset.state = "not answered";
 }

@@ -79,7 +79,7 @@ class Report:
         return f"{self.points} of {self.entry.points} points"
 
     def diagnosed(self) -> Iterator[Finding | Remark]:
-        """What went wrong: findings, each of one error, and what is said of them all."""
+        """What went wrong: findings, each of one error, and remarks on them all."""
         if self.outdated:
             yield earlier_definition(self.outdated)
         yield from findings_and_remarks(self.diagnosis)

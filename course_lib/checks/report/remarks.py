@@ -25,7 +25,7 @@ class Remark(NamedTuple):
 
 
 class Finding(tuple[Remark, ...]):
-    """One error: what is seen first, then what is said of it."""
+    """One error: what is seen first, then remarks on it."""
 
 
 def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
@@ -35,8 +35,8 @@ def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
     if diagnosis.borrowed:
         yield _finding("What I see", refusal(diagnosis.borrowed, diagnosis.item.id))
     if diagnosis.item.bug:
-        said = Remark("The wrong line", _describe_line(diagnosis, diagnosis.item.bug))
-        yield said if diagnosis.line_found else Finding([said])
+        verdict = Remark("The wrong line", _describe_line(diagnosis, diagnosis.item.bug))
+        yield verdict if diagnosis.line_found else Finding([verdict])
     if diagnosis.most_telling_trial is None:
         return
     yield from _misconceptions(diagnosis)
