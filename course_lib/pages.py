@@ -118,7 +118,9 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     Raises:
         CourseError: it cannot be read, or nbconvert or latex2mathml is not installed.
     """
-    template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8"))
+    from course_lib.viz.cards import card_css  # loads Matplotlib: only where a page is written
+
+    template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8") + card_css())
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
     home = repository_files() if notebook.parent == NOTEBOOKS else ""
     return render(notebook, template, target=partial(_target, pages={*pages}, home=home))
@@ -158,7 +160,7 @@ def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> st
 
 
 class _Editor(HTMLParser):
-    """Copies a page as it is, but for formulas in its text and for links to files."""
+    """Copies a page as it is, but for formulas in its text, links to files, and what is folded."""
 
     def __init__(self, target: Callable[[str], str]) -> None:
         super().__init__(convert_charrefs=True)
@@ -173,6 +175,8 @@ class _Editor(HTMLParser):
             target = self.target(href)
             if target != href:
                 text = re.sub(r'href="[^"]*"', f'href="{html.escape(target)}"', text, count=1)
+        if tag == "details" and not attrs:  # as Markdown has them: "Think first"
+            text = '<details class="course-fold">'
         self.parts.append(text)
         if tag in NO_FORMULAS:
             self.inside.append(tag)

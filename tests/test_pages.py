@@ -38,6 +38,16 @@ def test_a_formula_in_the_text_becomes_mathml(tmp_path):
     assert "<em>this</em>" in page
 
 
+def test_what_a_text_folds_looks_like_a_card_and_what_an_output_folds_stays(tmp_path):
+    text = "<details><summary>Think first</summary>\n\nWhat?\n\n</details>"
+    shown = {"text/html": '<details class="course-tests"><summary>2 of 6</summary></details>'}
+    output = nbformat.v4.new_output("display_data", shown)
+    page = page_of(write_notebook(tmp_path / "a.ipynb", text, outputs=[output]))
+    assert '<details class="course-fold"><summary>Think first</summary>' in body(page)
+    assert shown["text/html"] in body(page)
+    assert ".course-fold" in page[: page.index("<main")]
+
+
 @pytest.mark.parametrize(
     "path", sorted(folders.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem
 )

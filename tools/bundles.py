@@ -23,6 +23,7 @@ ENTRIES = {
     "front_door": "translator/front_door.js",
     "frames": "widgets/frames.js",
     "drawings": "drawings/drawings.js",
+    "quiz": "cards/quiz.js",
 }
 # The oldest browsers are those that the translator's page names.
 OPTIONS = (

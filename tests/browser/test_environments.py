@@ -57,6 +57,7 @@ KINDS = {
 NEVER = ["heatmap and other plots", "Figure 2 of the paper", "training curves"]
 NEVER.append("check of an exercise")
 BY_SCRIPT = ["attention explorer", "explorer of a model", "model diagram"]
+BY_SCRIPT += ["quiz", "predict_shape"]
 COLAB = """import sys, types
 for name in ("google", "google.colab", "google.colab.output"):
     sys.modules[name] = types.ModuleType(name)

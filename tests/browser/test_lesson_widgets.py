@@ -107,14 +107,23 @@ def test_a_quiz_is_answered_with_the_keyboard_in_both_themes(lab, open_lab, axe)
 
 def answer_both(page):
     """The quiz and the shape, wrong first, with keys alone."""
-    page.get_by_role("button", name="a", exact=True).focus()
+    page.get_by_role("button", name="a query").focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=a) is not right")
+    page.wait_for_selector("[role=status] >> text=a) is not right")
+    assert page.locator("details .course-why").first.is_visible() is False  # not given away
     page.keyboard.press("Tab")
+    cells = page.locator(".jp-Cell").count()
+    page.keyboard.type("abdd")  # JupyterLab's keys for cells
+    assert page.locator(".jp-Cell").count() == cells
     page.keyboard.press("Space")
-    page.wait_for_selector("text=b) is right")
+    page.wait_for_selector("[role=status] >> text=b) is right")
+    assert page.locator("[role=status] .course-why").first.inner_text().startswith("Softmax")
     box = page.get_by_label("shape")
-    for typed, verdict in (("(2, 9, 5)", "in another order"), ("2 5 9", "(2, 5, 9) is right")):
+    for typed, verdict in (
+        ("B, <b>T", "This is not a shape"),
+        ("(2, 9, 5)", "in another order"),
+        ("2 5 9", "(2, 5, 9) is right"),
+    ):
         box.fill(typed)
         box.press("Enter")
-        page.wait_for_selector(f"text={verdict}")
+        page.wait_for_selector(f"[role=status] >> text={verdict}")

@@ -138,7 +138,8 @@ def test_a_stored_figure_shows_its_first_picture_again(open_lesson):
 READY = """() => [...document.querySelectorAll(".ae, .md, .course-figure:has([data-frames])")]
   .every((figure) => figure.dataset.state || figure.dataset.step)"""
 DEAD = """() => [...document.querySelectorAll("input, select, button")].filter((control) =>
-    !control.closest(".ae[data-state], .md[data-step], .course-figure:has([data-frames])"))
+    !control.closest(".ae[data-state], .md[data-step], .dw-live, .course-question[data-state],"
+      + ".course-figure:has([data-frames])"))
   .map((control) => control.outerHTML)"""
 
 

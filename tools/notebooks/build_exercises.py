@@ -20,7 +20,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_lib.checks import TABLE, load_item
-from course_lib.checks.report.feedback import folded_hints
+from course_lib.checks.report.report_html import folded_hints
 from course_lib.grading.nbgrader.nbgrader_settings import CODE_STUB, TEXT_STUB
 from tools import ROOT
 from tools.notebooks import released

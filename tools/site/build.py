@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from course_lib.pages import SCROLLING
+from course_lib.viz.cards import card_css
 from tools.site import ASSETS
 from tools.site.front import write_translators
 from tools.site.links import broken_links
@@ -31,7 +32,7 @@ SETTINGS: dict[str, Any] = {
     "html_show_copyright": False,
     "html_copy_source": False,
     "html_static_path": [str(ASSETS / "static"), str(SCROLLING)],
-    "html_css_files": ["site.css"],
+    "html_css_files": ["cards.css", "site.css"],
     "html_js_files": ["scrolling.js", "site.js"],
     "default_role": "code",  # single backticks of a docstring
     "myst_heading_anchors": 6,  # links lead to headings as on the code host
@@ -55,7 +56,13 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", finish, priority=400)
     app.connect("html-page-context", _give_captions_a_level, priority=900)  # after the theme
     app.connect("html-page-context", _name_neighbours, priority=900)
+    app.connect("build-finished", _write_card_css)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write_card_css(app: Sphinx, error: Exception | None) -> None:
+    if error is None:
+        Path(app.outdir, "_static", "cards.css").write_text(card_css(), "utf-8")
 
 
 def _give_captions_a_level(

@@ -12,7 +12,7 @@ from typing import Any
 from course_lib.checks import TABLE, load_item
 from course_lib.checks.conventions import Convention, conventions_of
 from course_lib.checks.engine.item import Item
-from course_lib.checks.report.feedback import folded_hints
+from course_lib.checks.report.report_html import folded_hints
 from course_lib.grading.submissions.exercise import ReleasedCell, released_cell
 
 _CARD = re.compile(r"^`\d\d\.\w+` · .*$", re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -69,17 +70,38 @@ def stylesheet(name: str) -> str:
     return (ASSETS / f"{name}.css").read_text("utf-8")
 
 
-def variables(names: Collection[str] = tuple(COLOURS)) -> str:
-    """CSS that gives these colours their values in all drawings, by the theme of the page."""
+def variables(names: Collection[str] = tuple(COLOURS), *, scope: str = ".dw") -> str:
+    """CSS that gives these colours their values in all drawings, by the theme of the page.
+
+    Args:
+        names: of the colours.
+        scope: a selector, of drawings or of something else in the same colours.
+    """
     light = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
     both = "".join(
         f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names
     )
     # A browser that does not know light-dark() keeps the light ones.
-    return f".dw{{{light}}}@supports(color:light-dark(red,red)){{.dw{{{both}}}}}"
+    return f"{scope}{{{light}}}@supports(color:light-dark(red,red)){{{scope}{{{both}}}}}"
 
 
-def forced_variables() -> str:
+def forced_variables(names: Collection[str] = tuple(COLOURS), *, scope: str = ".dw") -> str:
     """CSS for a system that forces its colours on pages; on images, it does not."""
-    forced = "".join(f"--{name}:{colour.forced};" for name, colour in COLOURS.items())
-    return f"@media(forced-colors:active){{.dw{{{forced}}}}}"
+    forced = "".join(f"--{name}:{COLOURS[name].forced};" for name in names)
+    return f"@media(forced-colors:active){{{scope}{{{forced}}}}}"
+
+
+def theme(scope: str = ".dw") -> str:
+    """CSS that follows a page whose theme is not the system's."""
+    return "".join(
+        f":is([data-jp-theme-light={light}], html[data-theme={name}], html[theme={name}], "
+        f".vscode-{name}) {scope} {{ color-scheme: {name}; }}\n"
+        for name, light in (("dark", "false"), ("light", "true"))
+    )
+
+
+def short(style: str) -> str:
+    """CSS without comments and without the blanks that only its reader needs."""
+    style = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
+    # A blank before a colon may be one between two selectors.
+    return re.sub(r"\s*([{};,>])\s*|(:)\s+|\s+", lambda m: m[1] or m[2] or " ", style).strip()

@@ -9,7 +9,6 @@ the controls of a film. Where nothing runs, there is no control that does nothin
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,7 +22,9 @@ from course_lib.viz.drawings.colours import (
     COLOURS,
     HATCHING,
     forced_variables,
+    short,
     stylesheet,
+    theme,
     variables,
 )
 from course_lib.viz.drawings.marks import element, label
@@ -91,7 +92,7 @@ class Panel:
         """The same picture as an ``<img>``, which needs nothing from its page."""
         used = [name for name in COLOURS if f"--{name})" in self.body]
         used += [name for name in ("ink", "soft", "hair", "wrong") if name not in used]
-        style = ":root{color-scheme:light dark}" + variables(used) + _short(stylesheet("picture"))
+        style = ":root{color-scheme:light dark}" + variables(used) + short(stylesheet("picture"))
         source = quote(self.svg(element("style", style)), safe=_SAFE)
         return (
             f'<img class="dw-still" alt="{escape(self.alt)}" width="{self.width:g}" '
@@ -135,7 +136,7 @@ class Drawing:
         classes = " ".join(filter(None, ["dw dw-figure", kind, "wide" if self.wide else ""]))
         figure = element("figure", content + caption, cls=classes, **attributes)
         style = variables() + forced_variables()
-        style += _short(stylesheet("picture") + stylesheet("page"))
+        style += short(stylesheet("picture") + theme() + stylesheet("page"))
         return live_fragment(element("style", style) + figure, {"module": bundle("drawings")})
 
     def _film(
@@ -268,9 +269,3 @@ class Buildup(Drawing):
             name=self.name,
             data_says=json.dumps(self.says, ensure_ascii=False),
         )
-
-
-def _short(style: str) -> str:
-    """CSS without the blanks that only its reader needs."""
-    # A blank before a colon may be one between two selectors.
-    return re.sub(r"\s*([{};,>])\s*|(:)\s+|\s+", lambda m: m[1] or m[2] or " ", style).strip()

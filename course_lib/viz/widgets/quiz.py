@@ -1,4 +1,4 @@
-"""Self-test questions: answered in a live notebook, text with a folded answer in a stored one.
+"""Self-test questions: answered where scripts run, text with a folded answer elsewhere.
 
 In the texts, `backticks` become code, *asterisks* emphasis, **two of them** strong emphasis, and
 $…$ a formula.
@@ -12,14 +12,11 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import Any
 
-import ipywidgets as widgets
-
 from course_lib.errors import CourseError
-from course_lib.viz.alt_text import listed
-from course_lib.viz.widgets.accessible_widgets import AnswerWatch
+from course_lib.viz.cards import card_style
+from course_lib.viz.web.bundles import bundle
+from course_lib.viz.web.live_html import live_fragment
 
-RIGHT, WRONG = "✓", "✗"
-_SHAPE = re.compile(r"(?:torch\.Size)?[\s(\[]*([^()\[\]]*)[\s)\]]*")
 # What a text may contain beside plain words, in the order in which it is looked for: a formula may
 # contain asterisks, and code may contain anything. A blank inside an asterisk makes it a product.
 _MARKUP = re.compile(
@@ -28,54 +25,44 @@ _MARKUP = re.compile(
     r"|\*\*(?P<strong>[^\s*](?:[^*]*[^\s*])?)\*\*"
     r"|\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*"
 )
-_BETWEEN = re.compile(r"\s*[,×x*;]\s*|\s+")
 
 
 class Question:
-    """A question, controls to answer it with, and a status line with feedback.
+    """A question with the answer folded under it, which a script lets a reader answer.
 
-    In a live notebook an answer gets feedback; a stored notebook keeps the question with the
-    answer folded under it. Made by `quiz` and `predict_shape`. ``feedback`` is the newest feedback
-    in plain text, ``box`` the whole widget.
+    The script runs in a notebook, with a kernel or without, and on a page; where none runs, the
+    question and the fold stay. Made by `quiz` and `predict_shape`.
     """
 
-    def __init__(self, question: str, answer: str, *, code: str, controls: widgets.Widget) -> None:
-        self.question, self.answer, self.code = question, answer, code
-        self.feedback = ""
-        self.status = widgets.HTMLMath()
-        self.watch = AnswerWatch()
-        self.reveal = widgets.Button(description="Show the answer", layout={"width": "auto"})
-        self.reveal.on_click(lambda _: self._give_feedback(self.answer, sign=""))
-        row = widgets.HBox([controls, self.reveal], layout={"flex_flow": "row wrap"})
-        self.box = widgets.VBox([widgets.HTMLMath(self._asked()), row, self.status, self.watch])
+    def __init__(self, question: str, answer: str, why: str, *, code: str) -> None:
+        self.question, self.answer, self.why, self.code = question, answer, why, code
 
     def _choices(self) -> str:
         """The answers to choose from, as HTML; none for an answer that is typed."""
         return ""
 
-    def _asked(self) -> str:
-        code = f"<pre><code>{html.escape(self.code)}</code></pre>" if self.code else ""
-        return f"<p>{markup(self.question)}</p>{code}{self._choices()}"
+    def _right(self) -> str:
+        """The right answer, as the attribute in which the script finds it."""
+        raise NotImplementedError
 
-    def _give_feedback(self, text: str, *, sign: str) -> None:
-        """Show feedback. Its sign tells right from wrong without colour."""
-        self.feedback = f"{sign} {text}".strip()
-        # role=status makes a screen reader announce the feedback when it appears.
-        self.status.value = f'<div role="status">{markup(self.feedback)}</div>'
-        self.watch.answered()
+    def to_html(self) -> str:
+        """What a notebook stores; a page may show it as well."""
+        code = self.code and f'<pre class="course-code"><code>{html.escape(self.code)}</code></pre>'
+        asked = f'<p class="course-ask">{markup(self.question)}</p>{code}{self._choices()}'
+        why = f'<span class="course-why">{markup(self.why)}</span>'
+        folded = f"<summary>Answer</summary><p>{markup(self.answer)} {why}</p>"
+        card = (
+            f'<div class="course-card course-question" {self._right()}>'
+            f"{asked}<details>{folded}</details></div>"
+        )
+        return live_fragment(card_style() + card, {"module": bundle("quiz")})
 
     def __repr__(self) -> str:
         # Without the answer: in a terminal it would be printed right below the question.
         return "\n".join(filter(None, [self.question, self.code]))
 
-    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, Any]]:
-        folded = f"<details><summary>Answer</summary><p>{markup(self.answer)}</p></details>"
-        view, metadata = self.watch.view(self.box)
-        return {
-            **view,
-            "text/html": f"{self._asked()}{folded}",
-            "text/plain": repr(self),
-        }, metadata
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"text/html": self.to_html(), "text/plain": repr(self)}
 
 
 class Quiz(Question):
@@ -85,33 +72,20 @@ class Quiz(Question):
         self, question: str, choices: Sequence[str], right: int, why: str, *, code: str
     ) -> None:
         self.lettered = list(zip(ascii_lowercase, choices, strict=False))
-        self.right, self.why = right, why
-        self.buttons = [
-            # The full text of the answer is above; a button would cut it off.
-            widgets.Button(description=letter, tooltip=plain(choice), layout={"width": "3.5em"})
-            for letter, choice in self.lettered
-        ]
-        for i, button in enumerate(self.buttons):
-            button.on_click(lambda _, i=i: self.choose(i))
-        answer = f"{ascii_lowercase[right]}) {choices[right].rstrip('.')}. {why}"
-        controls = widgets.HBox(self.buttons, layout={"flex_flow": "row wrap"})
-        super().__init__(question, answer, code=code, controls=controls)
-
-    def choose(self, index: int) -> None:
-        """Answer with one of the choices, as its button does."""
-        right = index == self.right
-        for i, button in enumerate(self.buttons):
-            button.button_style = ("success" if right else "warning") if i == index else ""
-        letter = ascii_lowercase[index]
-        if right:
-            self._give_feedback(f"{letter}) is right. {self.why}", sign=RIGHT)
-        else:
-            self._give_feedback(f"{letter}) is not right. Try again.", sign=WRONG)
+        self.right = right
+        answer = f"{ascii_lowercase[right]}) {choices[right].rstrip('.')}."
+        super().__init__(question, answer, why, code=code)
 
     def _choices(self) -> str:
         # The letters are text, since stylesheets differ in how they number lists.
-        items = "".join(f"<li>{letter}) {markup(choice)}</li>" for letter, choice in self.lettered)
+        items = "".join(
+            f"<li><b>{letter})</b> <span>{markup(choice)}</span></li>"
+            for letter, choice in self.lettered
+        )
         return f'<ul style="list-style: none; padding-left: 1em">{items}</ul>'
+
+    def _right(self) -> str:
+        return f'data-right="{self.right}"'
 
     def __repr__(self) -> str:
         choices = [f"  {letter}) {text}" for letter, text in self.lettered]
@@ -122,41 +96,11 @@ class ShapeQuestion(Question):
     """A question whose answer is a shape, which is typed. Made by `predict_shape`."""
 
     def __init__(self, question: str, shape: tuple[int, ...], why: str, *, code: str) -> None:
-        self.shape, self.why = shape, why
-        self.typed = widgets.Text(
-            description="shape",
-            placeholder="(2, 3)",
-            continuous_update=False,  # read when Enter is pressed or the box is left
-            style={"description_width": "initial"},
-            layout={"width": "16em"},
-        )
-        self.typed.observe(lambda change: self.submit(change["new"]), names="value")
-        super().__init__(question, f"{shape}. {why}", code=code, controls=self.typed)
+        self.shape = shape
+        super().__init__(question, f"{shape}.", why, code=code)
 
-    def submit(self, text: str) -> None:
-        """Answer with a shape, as the text box does."""
-        try:
-            given = parse_shape(text)
-        except CourseError as error:
-            self._give_feedback(str(error), sign=WRONG)
-            return
-        if given == self.shape:
-            self._give_feedback(f"{given} is right. {self.why}", sign=RIGHT)
-        else:
-            text = f"{given} is not right: {self._hint(given)}."
-            self._give_feedback(text, sign=WRONG)
-
-    def _hint(self, given: tuple[int, ...]) -> str:
-        """What is wrong, without giving the answer away."""
-        if len(given) != len(self.shape):
-            return f"you gave {_axes(len(given))}, it has {_axes(len(self.shape))}"
-        if sorted(given) == sorted(self.shape):
-            return "these are the right sizes, in another order"
-        off = [
-            str(i) for i, pair in enumerate(zip(given, self.shape, strict=True)) if len({*pair}) > 1
-        ]
-        axes = f"{'axis' if len(off) == 1 else 'axes'} {listed(off)}"
-        return f"look again at {axes}, counted from 0"
+    def _right(self) -> str:
+        return f'data-shape="{",".join(map(str, self.shape))}"'
 
 
 def quiz(
@@ -215,23 +159,6 @@ def predict_shape(
     return ShapeQuestion(question, tuple(shape), why, code=code)
 
 
-def parse_shape(text: str) -> tuple[int, ...]:
-    """The shape in a text that was typed: "(2, 3)", "2 3", "[2, 3]", "2×3", "torch.Size([2, 3])".
-
-    Raises:
-        CourseError: the text is not a shape.
-    """
-    inner = _SHAPE.fullmatch(text.strip())
-    listed = inner[1].strip().removesuffix(",") if inner else "?"
-    sizes = _BETWEEN.split(listed) if listed else []
-    if not all(re.fullmatch(r"[0-9]{1,9}", size) for size in sizes) or not text.strip():
-        raise CourseError(
-            f"a shape is whole numbers separated by commas, such as (2, 3), got {text!r}: "
-            "is there a letter or an extra bracket?"
-        )
-    return tuple(map(int, sizes))
-
-
 def markup(text: str) -> str:
     """HTML of a text with code, emphasis and formulas; everything else in it is escaped.
 
@@ -253,17 +180,7 @@ def _marked(found: re.Match[str]) -> str:
     return f"<{tag}>{markup(inner)}</{tag}>"
 
 
-def plain(text: str) -> str:
-    """The text without the signs of its markup, for where no HTML can be shown."""
-    shown = ("code", "formula", "strong", "emphasis")
-    return _MARKUP.sub(lambda found: next(found[kind] for kind in shown if found[kind]), text)
-
-
 def _check_texts(question: str, why: str) -> None:
     for name, text in (("question", question), ("why", why)):
         if not text.strip():
             raise CourseError(f"{name} must be a sentence or two, got an empty text")
-
-
-def _axes(count: int) -> str:
-    return f"{count} axis" if count == 1 else f"{count} axes"

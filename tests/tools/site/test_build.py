@@ -33,8 +33,9 @@ pytestmark = pytest.mark.slow
 
 def test_a_lesson_keeps_its_figures_alive_and_asks_no_server(site):
     page = read(site / "notebooks" / "00_start_here.html")
-    for kept in ('data-live="', "<svg", 'class="folded"'):
+    for kept in ('data-live="', "<svg", 'class="folded"', 'class="course-fold"', "cards.css"):
         assert kept in page, kept
+    assert ".course-fold" in read(site / "_static" / "cards.css")
     assert "<math" in read(site / "notebooks" / "12_honest_numbers.html")
     assert not re.search(r"""<(script|link|img)[^>]*(src|href)=["']https?:""", page)
     assert len(page) < 2_000_000
