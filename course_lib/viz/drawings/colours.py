@@ -65,21 +65,33 @@ HATCHING = "url(#hidden)"  # a drawing gives the pattern an id of its own
 
 @cache
 def stylesheet(name: str) -> str:
-    """``picture``: of what stands inside a drawing; ``page``: of the page around it."""
+    """``picture``: of what stands inside a drawing; ``page``: of the page around it; ``document``:
+    type and widths of a whole page.
+    """
     return (ASSETS / f"{name}.css").read_text("utf-8")
 
 
-def variables(names: Collection[str] = tuple(COLOURS)) -> str:
-    """CSS that gives these colours their values in all drawings, by the theme of the page."""
+def variables(names: Collection[str] = tuple(COLOURS), *, of: str = ".dw") -> str:
+    """CSS that gives these colours their values by the theme of the page, by default in drawings.
+
+    Args:
+        names: of the colours.
+        of: the selector of what has them.
+    """
     light = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
     both = "".join(
         f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names
     )
     # A browser that does not know light-dark() keeps the light ones.
-    return f".dw{{{light}}}@supports(color:light-dark(red,red)){{.dw{{{both}}}}}"
+    return f"{of}{{{light}}}@supports(color:light-dark(red,red)){{{of}{{{both}}}}}"
 
 
-def forced_variables() -> str:
+def forced_variables(*, of: str = ".dw") -> str:
     """CSS for a system that forces its colours on pages; on images, it does not."""
     forced = "".join(f"--{name}:{colour.forced};" for name, colour in COLOURS.items())
-    return f"@media(forced-colors:active){{.dw{{{forced}}}}}"
+    return f"@media(forced-colors:active){{{of}{{{forced}}}}}"
+
+
+def document_style() -> str:
+    """CSS with which a whole page begins: the course's colours, type and widths as variables."""
+    return f"{variables(of=':root')}{forced_variables(of=':root')}\n{stylesheet('document')}"
