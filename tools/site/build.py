@@ -14,7 +14,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from course_lib.pages import SCROLLING
+from course_lib.pages import CELLS, SCROLLING
 from course_lib.viz.drawings.colours import COLOURS, document_style
 from tools.site import ASSETS
 from tools.site.front import write_translators
@@ -55,8 +55,8 @@ SETTINGS: dict[str, Any] = {
     },
     "html_show_copyright": False,
     "html_copy_source": False,
-    "html_static_path": [str(ASSETS / "static"), str(SCROLLING), "document.css"],
-    "html_css_files": ["document.css", "site.css"],
+    "html_static_path": [str(ASSETS / "static"), str(SCROLLING), str(CELLS), "document.css"],
+    "html_css_files": ["document.css", "cells.css", "site.css"],
     "html_js_files": ["scrolling.js", "site.js"],
     "default_role": "code",  # single backticks of a docstring
     "myst_heading_anchors": 6,  # links lead to headings as on the code host

@@ -2,10 +2,10 @@
 // Every attention weight of a translation: all heads of one part of the model as small heatmaps, one of them large.
 
 import { hatch, paintCells, resizeCanvas } from "../explorer/drawing/canvas.js";
-import { THEMES, onThemeChange, paletteOf, themeAround } from "../explorer/drawing/colour.js";
+import { THEMES, onThemeChange, rampOf, themeAround } from "../explorer/drawing/colour.js";
 import { make } from "../explorer/controls/dom.js";
 import { cellAt, drawHeatmap, layoutHeatmap } from "./heat_canvas.js";
-import { THUMBNAIL } from "./sizes.js";
+import { THUMBNAIL, WEIGHTS } from "./sizes.js";
 
 /** @import { Matrix as Cells } from "../explorer/data/data.js" */
 /** @import { Cell, HeatLayout } from "./heat_canvas.js" */
@@ -70,7 +70,7 @@ export function makeAttentionView(root, label, choose) {
   root.replaceChildren(tabs, note, make("div", { className: "attention" }, heads,
     make("div", { className: "large" }, title, scroller, readout)));
 
-  const palette = () => paletteOf("mako", themeAround(root), false);
+  const palette = () => rampOf(WEIGHTS[themeAround(root)]);
   const theme = () => THEMES[themeAround(root)];
   const words = (/** @type {Translation} */ of) => {
     const { queries, keys } = PARTS[chosen.part];

@@ -10,12 +10,15 @@ export const BEAM_WIDTHS = [2, 3, 4, 5, 6, 8];
 export const BEAM_WIDTH = 4; // at the start; the paper's (section 6.1)
 export const TEMPERATURE = { min: 0.1, max: 3, step: 0.1, start: 1 };
 
-export const FOLDED_BELOW = 560; // narrower screens fold the examples
+export const CHIPS = 3; // examples that are always shown; the others are folded
 
 // The large heatmap. Cells from `numbered` on have their weight written in them.
 export const CELL = { smallest: 9, largest: 46, numbered: 32 };
 export const LABEL_HEIGHT = 14; // where rows are lower, some have no label
 export const KEY_LABEL = 110; // the longest, written upwards
 export const QUERY_LABEL = { narrowest: 96, share: 0.3 }; // at most this share of the width
+
+// From the colour of the page to that of attention, as course_lib/viz/drawings/colours.py has them.
+export const WEIGHTS = { light: ["ffffff", "33475b"], dark: ["12161d", "b4c6da"] };
 
 export const THUMBNAIL = { narrowest: 20, widest: 150, flattest: 0.5, tallest: 1.4 }; // height by width

@@ -94,4 +94,11 @@ def forced_variables(*, of: str = ".dw") -> str:
 
 def document_style() -> str:
     """CSS with which a whole page begins: the course's colours, type and widths as variables."""
-    return f"{variables(of=':root')}{forced_variables(of=':root')}\n{stylesheet('document')}"
+    dark = "".join(f"--{name}:{colour.dark};" for name, colour in COLOURS.items())
+    return (
+        variables(of=":root")
+        + "@supports not (color:light-dark(red,red)){@media(prefers-color-scheme:dark)"
+        + f"{{:root{{{dark}}}}}}}"
+        + forced_variables(of=":root")
+        + f"\n{stylesheet('document')}"
+    )

@@ -47,9 +47,19 @@ export const THEMES = {
  * @returns {Palette}
  */
 export function paletteOf(name, theme, signed) {
-  const stops = (signed ? SIGNED[theme] : PALETTES[name]).split(" ")
-    .map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+  const stops = (signed ? SIGNED[theme] : PALETTES[name]).split(" ");
   if (!signed && theme === "dark" && !DARK_AT_ZERO.includes(name)) stops.reverse();
+  return rampOf(stops);
+}
+
+/**
+ * The colours between stops that are evenly apart.
+ *
+ * @param {string[]} hexes without "#"
+ * @returns {Palette}
+ */
+export function rampOf(hexes) {
+  const stops = hexes.map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
   const table = new Uint32Array(256);
   for (let i = 0; i < 256; i++) {
     const x = (i / 255) * (stops.length - 1), n = Math.min(stops.length - 2, Math.floor(x));
