@@ -28,7 +28,9 @@ from course_lib.wording import pip_install
 from course_lib.work_copy.folders import NOTEBOOKS, find_notebook
 
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
-CELLS, PAGE = (Path(__file__).parent / "assets" / "pages" / f"{name}.css" for name in ("cells", "page"))
+CELLS, PAGE = (
+    Path(__file__).parent / "assets" / "pages" / f"{name}.css" for name in ("cells", "page")
+)
 DARK = "screen and (prefers-color-scheme: dark)"
 FOLDED = """{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
 <details class="folded"><summary>Code</summary>{{ super() }}</details>
@@ -121,7 +123,7 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
     """
     from course_lib.viz.drawings.colours import document_style  # its package loads matplotlib
 
-    style = document_style() + CELLS.read_text("utf-8") + PAGE.read_text("utf-8")
+    style = document_style() + CELLS.read_text("utf-8") + STYLE.read_text("utf-8")
     template = TEMPLATE.replace("STYLE", style)
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
     home = repository_files() if notebook.parent == NOTEBOOKS else ""

@@ -29,14 +29,13 @@ ROW = re.compile(r"^\| (\d\d) \| \[(.+?)\]\(\.\./(.+?)\.ipynb\) \| \d+ \| (.+?) 
 Address = Callable[[str], str]  # where a link to a page of the project leads
 
 
-def padding_mask(tokens: Tensor, pad_id: int) -> Tensor:
+def padding_mask(tokens: Tensor, pad_id: int) -> Tensor:  # noqa: D103 (a learner's)
     return (tokens != pad_id)[:, None, :, None]
 
 
 def answer() -> str:
     """The code of a typical wrong answer, `padding_mask`."""
-    code = inspect.getsource(padding_mask).replace(": Tensor", "").replace(": int", "")
-    code = code.replace(" -> Tensor", "")
+    code = re.sub(r": (Tensor|int)\b| -> Tensor|  #.*", "", inspect.getsource(padding_mask))
     lines = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
     return f'<div class="highlight"><pre>{lines}</pre></div>'
 
@@ -76,7 +75,9 @@ def diagram(translator: Translator, address: Address) -> str:
     """The live diagram of the model; each part leads to its lesson."""
     text = model_diagram(translator, EXAMPLE, languages=("German", "English")).to_html()
     return re.sub(
-        r'href="(\d\d_\w+)\.ipynb"', lambda found: f'href="{address(f"notebooks/{found[1]}")}"', text
+        r'href="(\d\d_\w+)\.ipynb"',
+        lambda found: f'href="{address(f"notebooks/{found[1]}")}"',
+        text,
     )
 
 

@@ -71,34 +71,34 @@ def stylesheet(name: str) -> str:
     return (ASSETS / f"{name}.css").read_text("utf-8")
 
 
-def variables(names: Collection[str] = tuple(COLOURS), *, of: str = ".dw") -> str:
-    """CSS that gives these colours their values by the theme of the page, by default in drawings.
+def variables(names: Collection[str] = tuple(COLOURS), *, scope: str = ".dw") -> str:
+    """CSS that gives these colours their values in all drawings, by the theme of the page.
 
     Args:
         names: of the colours.
-        of: the selector of what has them.
+        scope: a selector, of drawings or of something else in the same colours.
     """
     light = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
     both = "".join(
         f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names
     )
     # A browser that does not know light-dark() keeps the light ones.
-    return f"{of}{{{light}}}@supports(color:light-dark(red,red)){{{of}{{{both}}}}}"
+    return f"{scope}{{{light}}}@supports(color:light-dark(red,red)){{{scope}{{{both}}}}}"
 
 
-def forced_variables(*, of: str = ".dw") -> str:
+def forced_variables(names: Collection[str] = tuple(COLOURS), *, scope: str = ".dw") -> str:
     """CSS for a system that forces its colours on pages; on images, it does not."""
-    forced = "".join(f"--{name}:{colour.forced};" for name, colour in COLOURS.items())
-    return f"@media(forced-colors:active){{{of}{{{forced}}}}}"
+    forced = "".join(f"--{name}:{COLOURS[name].forced};" for name in names)
+    return f"@media(forced-colors:active){{{scope}{{{forced}}}}}"
 
 
 def document_style() -> str:
     """CSS with which a whole page begins: the course's colours, type and widths as variables."""
     dark = "".join(f"--{name}:{colour.dark};" for name, colour in COLOURS.items())
     return (
-        variables(of=":root")
+        variables(scope=":root")
         + "@supports not (color:light-dark(red,red)){@media(prefers-color-scheme:dark)"
         + f"{{:root{{{dark}}}}}}}"
-        + forced_variables(of=":root")
+        + forced_variables(scope=":root")
         + f"\n{stylesheet('document')}"
     )
