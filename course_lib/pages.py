@@ -28,9 +28,8 @@ from course_lib.wording import pip_install
 from course_lib.work_copy.folders import NOTEBOOKS, find_notebook
 
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
-CELLS, PAGE = (
-    Path(__file__).parent / "assets" / "pages" / f"{name}.css" for name in ("cells", "page")
-)
+STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
+CELLS = STYLE.with_name("cells.css")
 DARK = "screen and (prefers-color-scheme: dark)"
 FOLDED = """{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
 <details class="folded"><summary>Code</summary>{{ super() }}</details>
