@@ -37,6 +37,7 @@ THEME_COLOURS = {
     "color-background-primary": "page",
     "color-background-secondary": "fill",
     "color-background-border": "hair",
+    "color-code-background": "fill",
 }
 SETTINGS: dict[str, Any] = {
     "project": TITLE,

@@ -65,7 +65,7 @@ def next_word(translator: Translator) -> str:
         logits,
         drawn=int(logits.argmax()),
         top_p=0.9,
-        shown=5,
+        shown=2,
     )
     film.start = 1  # the probabilities
     return film.to_html()
