@@ -25,7 +25,7 @@ MODEL = "_static/translator_model.js"
 # The first is typed into on the first page.
 MODELS: tuple[Model, ...] = get_args(Model)
 PAGES = dict(zip(MODELS, ("translator.html", "other_translator.html"), strict=True))
-# Short, with words that change places, and translated right.
+# Short, in another order than English, and translated right.
 SENTENCE = "Das hat mir gefallen."
 CHIPS = ("Ruf mich morgen an!", "Wie alt ist dein Hund?", "Es regnet seit gestern.")
 LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""

@@ -54,7 +54,7 @@ async function start(base64) {
       show(trained, [...translateFreeText(trained, last, 0)]);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      place([], []);
+      arrange([], []);
       element("front-look").textContent = "";
       element("front-note").textContent = error.message;
     }
@@ -103,7 +103,7 @@ function show({ source, target }, sentences) {
       english.push(button);
     }
   }
-  place(german, english);
+  arrange(german, english);
   const unknown = sentences.flatMap(({ translation }) => translation?.unknown ?? []);
   const remarks = sentences.flatMap(({ remarks }) => Object.values(remarks));
   if (unknown.length) remarks.unshift(`It has never seen ${unknown.map((word) => `“${word}”`).join(", ")}.`);
@@ -114,7 +114,7 @@ function show({ source, target }, sentences) {
 }
 
 /** Put words into the two columns. @param {HTMLElement[]} german @param {HTMLElement[]} english */
-function place(german, english) {
+function arrange(german, english) {
   clearInterval(writing);
   for (const [id, words] of /** @type {const} */ ([["front-source", german], ["front-target", english]]))
     element(id).replaceChildren(...words.map((word) => make("li", {}, word)));
