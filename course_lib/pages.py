@@ -2,7 +2,9 @@
 
 nbconvert makes the pages. Its own ask a server for MathJax, which typesets formulas in the browser,
 and for require.js, which nothing in a lesson needs. Here, formulas become MathML, which browsers
-show themselves. A page follows the reader's light or dark theme.
+show themselves. A page has the colours and the type of the course, in place of nbconvert's styles
+of 270 kB, and follows the reader's light or dark theme. Cells that only prepare others, folded and
+without output, are left out.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from course_lib.arguments import option
@@ -26,6 +29,7 @@ from course_lib.work_copy.folders import NOTEBOOKS, find_notebook
 
 SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
+CELLS = STYLE.with_name("cells.css")
 DARK = "screen and (prefers-color-scheme: dark)"
 FOLDED = """{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
 <details class="folded"><summary>Code</summary>{{ super() }}</details>
@@ -36,9 +40,7 @@ TEMPLATE = (
 {% block html_head_js_requirejs %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
-{% block html_head_css %}
-<meta name="color-scheme" content="light dark">
-<style media="DARK">{{ resources.include_css("static/theme-dark.css").striptags() }}</style>
+{% block notebook_css %}<meta name="color-scheme" content="light dark">
 <style>STYLE</style>{% endblock %}
 {% block body_header %}{{ super() }}<script>(() => {
   const dark = matchMedia("DARK"), body = document.body.dataset;
@@ -119,8 +121,10 @@ def page_of(notebook: Path, pages: Iterable[str] = ()) -> str:
         CourseError: it cannot be read, or nbconvert or latex2mathml is not installed.
     """
     from course_lib.viz.cards import card_css  # loads Matplotlib: only where a page is written
+    from course_lib.viz.drawings.colours import document_style
 
-    template = TEMPLATE.replace("STYLE", STYLE.read_text("utf-8") + card_css())
+    style = document_style() + CELLS.read_text("utf-8") + STYLE.read_text("utf-8") + card_css()
+    template = TEMPLATE.replace("STYLE", style)
     template = template.replace("SCROLLING", SCROLLING.read_text("utf-8"))
     home = repository_files() if notebook.parent == NOTEBOOKS else ""
     return render(notebook, template, target=partial(_target, pages={*pages}, home=home))
@@ -147,6 +151,7 @@ def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> st
             see="jupyterlab-is-missing",
         ) from error
     exporter = HTMLExporter(raw_template=template, language_code="en")
+    exporter.register_preprocessor(_without_set_up, enabled=True)
     try:
         text, _ = exporter.from_filename(str(notebook))
     except (OSError, ValueError) as error:  # nbformat's errors are ValueErrors
@@ -157,6 +162,17 @@ def render(notebook: Path, template: str, *, target: Callable[[str], str]) -> st
     editor.feed(text)
     editor.close()
     return "".join(editor.parts)
+
+
+def _without_set_up(notebook: Any, resources: Any) -> tuple[Any, Any]:
+    """A preprocessor of nbconvert: without folded cells that show nothing."""
+    notebook.cells = [cell for cell in notebook.cells if not _prepares(cell)]
+    return notebook, resources
+
+
+def _prepares(cell: Any) -> bool:
+    hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+    return cell.cell_type == "code" and bool(hidden) and not cell.outputs
 
 
 class _Editor(HTMLParser):

@@ -79,12 +79,24 @@ def test_the_page_asks_no_server_for_anything(tmp_path):
 
 
 def test_hidden_source_is_folded(tmp_path):
+    output = nbformat.v4.new_output("stream", name="stdout", text="printed")
     hidden, shown = (
-        body(page_of(write_notebook(tmp_path / f"{flag}.ipynb", hidden=flag)))
+        body(page_of(write_notebook(tmp_path / f"{flag}.ipynb", outputs=[output], hidden=flag)))
         for flag in (True, False)
     )
     assert '<details class="folded"><summary>Code</summary>' in hidden
     assert "<details" not in shown
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_cell_that_is_hidden_and_shows_nothing_is_left_out(tmp_path, hidden):
+    page = body(page_of(write_notebook(tmp_path / "a.ipynb", "# Title", hidden=hidden)))
+    assert ("cost" in page) is not hidden and "Title" in page
+
+
+def test_without_content_a_page_is_small(tmp_path):
+    """nbconvert's own styles have 270 kB."""
+    assert len(page_of(write_notebook(tmp_path / "a.ipynb", "# Title"))) < 20_000
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_page_is_as_dark_as_its_reader_wants(open_lesson):
     background = "() => getComputedStyle(document.body).backgroundColor"
     look = """() => { const {filter, colorScheme} = getComputedStyle(
       document.querySelector(".course-figure img")); return `${filter} ${colorScheme}`; }"""
-    for dark, colour in ((False, "rgb(255, 255, 255)"), (True, "rgb(17, 17, 17)")):
+    for dark, colour in ((False, "rgb(255, 255, 255)"), (True, "rgb(18, 22, 29)")):
         page, asked = open_lesson("00_start_here", dark=dark)
         page.locator(".ae[data-state]").first.wait_for()
         assert page.evaluate(background) == colour

@@ -1,6 +1,7 @@
 """A part of the site in a browser: the first page translates, figures are live, search finds."""
 
 import os
+import re
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -41,9 +42,35 @@ def test_what_is_typed_on_the_first_page_is_translated(open_site):
     page.fill("#front-sentence", " ")
     page.press("#front-sentence", "Enter")
     page.wait_for_selector("#front-note:has-text('got an empty one')")
+    assert page.locator("#front-map :is(span, button)").count() == 0  # nothing of the text before
     page.click("#front-examples button >> nth=0")
     page.wait_for_selector("#front-note:empty", state="attached")
     assert page.locator("#front-target button").count() > 3
+
+
+def test_the_lines_of_a_word_are_as_wide_as_its_attention_and_join_its_words(open_site):
+    page = open_site("index", width=1280)
+    page.wait_for_selector("body[data-translated]")
+    page.locator("#front-target button").nth(0).hover()
+    assert page.inner_text("#front-source .most") == "mir"
+    line = page.locator("#front-lines .most")
+    assert line.count() == 1
+    share = int(re.search(r"(\d+) %", page.inner_text("#front-look"))[1])
+    assert float(line.get_attribute("stroke-width")) == pytest.approx(0.11 * share, abs=0.06)
+    x, width = line.evaluate("(node) => [node.getBBox().x, node.getBBox().width]")
+    left = page.locator("#front-map").bounding_box()["x"]
+    german = page.locator("#front-source .most").bounding_box()
+    english = page.locator("#front-target button").nth(0).bounding_box()
+    assert left + x == pytest.approx(german["x"] + german["width"], abs=1)
+    assert left + x + width == pytest.approx(english["x"], abs=1)
+
+
+def test_for_who_wants_no_motion_the_translation_is_there_at_once(open_page, site):
+    page = open_page("about:blank")
+    page.emulate_media(reduced_motion="reduce")
+    page.goto((site / "index.html").as_uri())
+    page.wait_for_selector("body[data-translated]")
+    assert page.locator("#front-target .later").count() == 0
 
 
 def test_a_click_on_the_theme_changes_the_figures_of_a_lesson_too(open_site):
@@ -76,7 +103,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 def test_the_search_finds_a_word_of_a_lesson(address, open_page):
-    page = open_page(f"{address}/index.html", network=True)
+    page = open_page(f"{address}/docs/map.html", network=True, width=1280)
     page.fill(".sidebar-search", "translator")
     page.press(".sidebar-search", "Enter")
     page.wait_for_selector("#search-results a[href*='notebooks/00_start_here.html']")

@@ -74,6 +74,15 @@ def test_a_typed_sentence_is_translated_by_enter_alone(open_translator):
     assert "beam search of width 8" in page.inner_text("#status")
 
 
+def test_result_and_attention_stand_beside_and_below_the_text_on_the_first_screen(open_translator):
+    page = open_translator(width=1440)
+    boxes = {id: page.locator(id).bounding_box() for id in ("#ask", "#result", ".large canvas")}
+    assert boxes["#result"]["y"] == boxes["#ask"]["y"]
+    assert boxes["#result"]["x"] > boxes["#ask"]["x"]
+    assert boxes[".large canvas"]["y"] < 700
+    assert page.locator("#examples button").count() == 3
+
+
 def test_the_browser_computes_what_pytorch_computes(open_translator):
     page, translator = open_translator(), load_translator()
     texts = ["Hund", "Die Birne kann leuchten, wenn sie kaputt ist.", "Das Eichhörnchen schläft."]
@@ -103,10 +112,12 @@ def test_an_unknown_word_is_named_and_a_click_replaces_it_by_a_similar_one(open_
     page.fill("#sentence", "Die Katzze schläft.")
     act(page, lambda: page.click("text=Translate"))
     assert "does not know katzze and reads <unk>" in page.inner_text("#unknown")
+    assert page.inner_text("#read") == "Die Katzze schläft."
+    assert page.locator("#read mark").all_inner_texts() == ["Katzze"]
     act(page, lambda: page.click("#unknown button >> nth=0"))
     assert page.input_value("#sentence") == "Die katze schläft."
     assert page.inner_text("#translation") == "the cat sleeps."
-    assert page.inner_text("#unknown") == ""
+    assert page.inner_text("#unknown") == page.inner_text("#read") == ""
     assert page.evaluate("document.activeElement.id") == "sentence"
 
 
@@ -121,12 +132,13 @@ def test_markup_in_a_sentence_stays_text(open_translator):
     )
 
 
-def test_an_empty_text_is_an_error_that_says_what_to_do(open_translator):
+def test_an_empty_text_is_an_error_that_says_what_to_do_and_no_former_result_stays(open_translator):
     page = open_translator()
     page.fill("#sentence", "  ")
     page.click("text=Translate")
     page.wait_for_selector("#error:not(:empty)")
     assert "got an empty one" in page.inner_text("#error")
+    assert not page.locator("#result").is_visible() and not page.locator("#inside").is_visible()
     assert page.get_attribute("#sentence", "aria-invalid") == "true"
     act(page, lambda: page.click("#examples button >> nth=2"))
     assert page.inner_text("#error") == ""
@@ -244,7 +256,8 @@ def test_each_sentence_of_a_text_is_translated_where_it_stands_and_can_be_chosen
 
 def test_words_of_which_the_model_is_unsure_are_marked_with_their_probability(open_translator):
     page = open_translator()
-    act(page, lambda: page.click("#examples button:has-text('Eichhörnchen')"))
+    page.click("#more summary")
+    act(page, lambda: page.click("#more-examples button:has-text('Eichhörnchen')"))
     word = page.locator("#translation .unsure").first
     step = page.locator("#steps button").nth(int(word.get_attribute("data-step")))
     label, share = step.inner_text().split("\n")

@@ -9,7 +9,7 @@ import {
   largestIndices, logSoftmax, positionalEncoding, softmax,
 } from "../../course_lib/assets/translator/transformer.js";
 import { fromHalf } from "../../course_lib/assets/translator/weights.js";
-import { joinWords, replaceWord, similarWords, splitWords } from "../../course_lib/assets/translator/words.js";
+import { joinWords, partsAround, replaceWord, similarWords, splitWords } from "../../course_lib/assets/translator/words.js";
 import { rounded } from "./attention.js";
 
 test("softmax gives shares of 1, even of huge scores, and nothing to minus infinity", () => {
@@ -60,4 +60,13 @@ test("a word is replaced where it is a whole word, whatever its capitals", () =>
 test("similar words come most similar first, and unlike ones not at all", () => {
   assert.deepEqual(similarWords("hundd", ["katze", "hunde", "hund"], 2), ["hund", "hunde"]);
   assert.deepEqual(similarWords("xyz", ["katze", "hund"], 2), []);
+});
+
+test("a text is cut around some of its words, whatever their letters' case, and around nothing else", () => {
+  const parts = (/** @type {string} */ text, /** @type {string[]} */ words) =>
+    partsAround(text, words).map(({ text: part, found }) => (found ? `[${part}]` : part)).join("");
+  assert.equal(parts("Die Katzze schläft.", ["katzze"]), "Die [Katzze] schläft.");
+  assert.equal(parts("Hund, Hunde: hund", ["hund", ":"]), "[Hund], Hunde[:] [hund]");
+  assert.equal(parts("Die Katze", []), "Die Katze");
+  assert.deepEqual(partsAround("", ["x"]), []);
 });

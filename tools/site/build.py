@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import re
@@ -13,26 +14,55 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from course_lib.pages import SCROLLING
+from course_lib.pages import CELLS, SCROLLING
 from course_lib.viz.cards import card_css
+from course_lib.viz.drawings.colours import COLOURS, document_style
 from tools.site import ASSETS
 from tools.site.front import write_translators
+from tools.site.front_parts import lesson_lines
 from tools.site.links import broken_links
+from tools.site.meta_tags import DESCRIPTION, described, meta_tags
 from tools.site.notebook_parser import NotebookParser, finish
 from tools.site.sources import TITLES, Chapter, write_sources
 
 TITLE = "The Transformer, Question by Question"
+# The theme's names for colours, and the course's.
+THEME_COLOURS = {
+    "color-brand-primary": "german",
+    "color-brand-content": "german",
+    "color-brand-visited": "similarity",
+    "color-foreground-primary": "ink",
+    "color-foreground-secondary": "soft",
+    "color-foreground-muted": "soft",
+    "color-foreground-border": "line",
+    "color-background-primary": "page",
+    "color-background-secondary": "fill",
+    "color-background-border": "hair",
+    "color-code-background": "fill",
+}
 SETTINGS: dict[str, Any] = {
     "project": TITLE,
     "html_title": TITLE,
     "language": "en",
     "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", __name__],
     "html_theme": "furo",
-    "html_theme_options": {"top_of_page_buttons": []},
+    "html_theme_options": {
+        "top_of_page_buttons": [],
+        "light_css_variables": {
+            "font-stack": "var(--face)",
+            "font-stack--monospace": "var(--mono)",
+            **{name: COLOURS[colour].light for name, colour in THEME_COLOURS.items()},
+        },
+        "dark_css_variables": {name: COLOURS[c].dark for name, c in THEME_COLOURS.items()},
+    },
     "html_show_copyright": False,
     "html_copy_source": False,
-    "html_static_path": [str(ASSETS / "static"), str(SCROLLING)],
-    "html_css_files": ["cards.css", "site.css"],
+    "html_static_path": [
+        *map(str, [ASSETS / "static", SCROLLING, CELLS]),
+        "document.css",
+        "cards.css",
+    ],
+    "html_css_files": ["document.css", "cells.css", "cards.css", "site.css"],
     "html_js_files": ["scrolling.js", "site.js"],
     "default_role": "code",  # single backticks of a docstring
     "myst_heading_anchors": 6,  # links lead to headings as on the code host
@@ -56,13 +86,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", finish, priority=400)
     app.connect("html-page-context", _give_captions_a_level, priority=900)  # after the theme
     app.connect("html-page-context", _name_neighbours, priority=900)
-    app.connect("build-finished", _write_card_css)
+    app.connect("html-page-context", _describe, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def _write_card_css(app: Sphinx, error: Exception | None) -> None:
-    if error is None:
-        Path(app.outdir, "_static", "cards.css").write_text(card_css(), "utf-8")
 
 
 def _give_captions_a_level(
@@ -82,6 +107,16 @@ def _name_neighbours(_app: Sphinx, _page: str, _template: str, context: Any, _tr
         neighbour["title"] = TITLES.get(page, neighbour["title"])
 
 
+def _describe(_app: Sphinx, page: str, _template: str, context: Any, tree: Any) -> None:
+    """What a link to the page shows elsewhere."""
+    first = page == "index"
+    title = TITLE if first else html.unescape(re.sub("<[^>]*>", "", context.get("title") or TITLE))
+    lines = {lesson: line for _, _, lesson, line in lesson_lines()}
+    description = DESCRIPTION if first else lines.get(page) or described(tree)
+    tags = meta_tags(f"{page}.html", title, description)
+    context["metatags"] = f"{context.get('metatags', '')}\n{tags}"
+
+
 def build(output: Path, wanted: Iterable[Chapter]) -> int:
     """Write the site into a folder and return the number of pages.
 
@@ -96,6 +131,8 @@ def build(output: Path, wanted: Iterable[Chapter]) -> int:
         # A file, since settings given as arguments may not be those of a theme.
         settings = f"from {__name__} import SETTINGS\nglobals().update(SETTINGS)\n"
         (sources / "conf.py").write_text(settings, "utf-8")
+        (sources / "document.css").write_text(document_style(), "utf-8")
+        (sources / "cards.css").write_text(card_css(), "utf-8")
         app = Sphinx(
             sources,
             sources,

@@ -7,8 +7,7 @@ no other file. The first page asks for it once everything else is shown.
 from __future__ import annotations
 
 import base64
-import html
-import shutil
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import get_args
 
@@ -19,33 +18,45 @@ from course_lib.viz.web.packed_model import pack_model
 from course_lib.viz.web.translator_texts import TEXTS
 from tools.notebooks.notebook_normal_form import colab_link, repository
 from tools.site import ASSETS, ROOT
+from tools.site.front_parts import READ, WRITTEN, answer, diagram, lessons, next_word, report
+from tools.site.meta_tags import DESCRIPTION, meta_tags
 
-PICTURE = Path("course_lib", "assets", "readme", "attention.png")
 MODEL = "_static/translator_model.js"
 # The first is typed into on the first page.
 MODELS: tuple[Model, ...] = get_args(Model)
 PAGES = dict(zip(MODELS, ("translator.html", "other_translator.html"), strict=True))
+# Short, in another order than English, and translated right.
+SENTENCE = "Das hat mir gefallen."
+CHIPS = ("Ruf mich morgen an!", "Wie alt ist dein Hund?", "Es regnet seit gestern.")
 LOAD = """document.head.append(Object.assign(document.createElement("script"), { src: "%s" }));"""
 
 
-def write_front(folder: Path) -> None:
-    """Write what index.md takes in: its text, the form, the picture."""
-    home, texts = repository(), TEXTS[MODELS[0]]
-    model = load_translator(model=MODELS[0]).model
+def write_front(folder: Path, pages: Collection[str]) -> None:
+    """Write what index.md takes in: its text, the form, what is shown below it.
+
+    Args:
+        folder: that Sphinx reads.
+        pages: of the site, without their ending; links to others lead to the repository.
+    """
+    address = _addresses(pages)
+    translator = load_translator(model=MODELS[0])
     marks = {
-        "repository": home,
-        "colab": colab_link("notebooks/00_start_here.ipynb", home=home),
-        "weights": f"{sum(weights.numel() for weights in model.parameters()):,}",
-        "asked": texts.asked,
-        "first": html.escape(texts.examples[0][0]),
-        "examples": " ".join(
-            f'<button type="button" lang="de">{html.escape(german)}</button>'
-            for german, _ in texts.examples[2:5]
-        ),
-        "others": "".join(
-            f'<p><a href="{PAGES[other]}">Another model</a> {TEXTS[MODELS[0]].other[1]}.</p>'
-            for other in MODELS[1:]
-        ),
+        "repository": repository(),
+        "colab": colab_link("notebooks/00_start_here.ipynb", home=repository()),
+        "first": address("notebooks/00_start_here"),
+        "readme": address("README"),
+        "teaching": address("docs/teaching"),
+        "weights": f"{sum(weights.numel() for weights in translator.model.parameters()):,}",
+        "asked": TEXTS[MODELS[0]].asked,
+        "sentence": SENTENCE,
+        "examples": " ".join(f'<button type="button" lang="de">{chip}</button>' for chip in CHIPS),
+        "read": READ,
+        "written": WRITTEN,
+        "film": next_word(translator),
+        "answer": answer(),
+        "report": report(),
+        "diagram": diagram(load_translator(model="small"), address),
+        "lessons": lessons(address),
     }
     for name in ("index.md", "front.html"):
         text = (ASSETS / name).read_text("utf-8")
@@ -55,15 +66,27 @@ def write_front(folder: Path) -> None:
     script = bundle("front_door") + LOAD % MODEL
     with (folder / "front.html").open("a", encoding="utf-8") as file:
         file.write(f'<script type="module">\n{script}\n</script>\n')
-    (folder / PICTURE).parent.mkdir(parents=True)
-    shutil.copy(ROOT / PICTURE, folder / PICTURE)
+
+
+def _addresses(pages: Collection[str]) -> Callable[[str], str]:
+    """Where a link from the first page to a page of the project leads."""
+
+    def address(page: str) -> str:
+        if page in pages:
+            return f"{page}.html"
+        [file] = ROOT.glob(f"{page}.[im]*")
+        return f"{repository()}/blob/main/{file.relative_to(ROOT).as_posix()}"
+
+    return address
 
 
 def write_translators(output: Path) -> None:
     """Write the model for the first page, and the page of each model."""
     for model, page in PAGES.items():
         others = [other for other in PAGES.values() if other != page]
-        (output / page).write_text(page_of(model, other_page="".join(others)), "utf-8")
+        text = page_of(model, other_page="".join(others))
+        tags = meta_tags(page, "A Transformer inside a page", DESCRIPTION)
+        (output / page).write_text(text.replace("<title>", f"{tags}\n<title>", 1), "utf-8")
     packed = pack_model(load_translator(model=MODELS[0]), bits=TEXTS[MODELS[0]].bits)
     text = base64.b64encode(packed).decode("ascii")
     (output / MODEL).write_text(f'loadTranslator("{text}");\n', "ascii")

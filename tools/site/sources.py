@@ -66,7 +66,7 @@ def chapters() -> list[Chapter]:
 def write_sources(folder: Path, wanted: Iterable[Chapter]) -> None:
     """Copy the pages of some chapters into an empty folder, with the first page."""
     wanted = list(wanted)
-    write_front(folder)
+    write_front(folder, {page for chapter in wanted for page in chapter.pages})
     with (folder / "index.md").open("a", encoding="utf-8") as first:
         first.writelines(map(_toctree, wanted))
     for page in (page for chapter in wanted for page in chapter.pages):

@@ -70,6 +70,8 @@ export function drawHeatmap(canvas, layout, heatmap) {
   hatch(ctx, theme, left, top, columns * cell, rows * cell);
   paintCells(ctx, cells, palette, LIMITS, left, top, columns * cell, rows * cell);
   if (cell >= CELL.numbered) drawWeights(ctx, layout, heatmap);
+  ctx.strokeStyle = theme.edge;
+  ctx.strokeRect(left + 0.5, top + 0.5, columns * cell - 1, rows * cell - 1);
   ctx.strokeStyle = theme.accent;
   ctx.lineWidth = 2;
   if (marked !== null) ctx.strokeRect(left, top + marked * cell, columns * cell, cell);

@@ -6,12 +6,12 @@ import { decimals } from "../explorer/data/numbers.js";
 import { makeAttentionView } from "./attention_view.js";
 import { translateFreeText } from "./free_text.js";
 import { percent, showNextWords } from "./next_words.js";
-import { BEAM_WIDTH, BEAM_WIDTHS, FOLDED_BELOW, LONGEST_QUOTE, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
+import { BEAM_WIDTH, BEAM_WIDTHS, CHIPS, LONGEST_QUOTE, SIMILAR_WORDS, TEMPERATURE } from "./sizes.js";
 import { rowOf } from "./transformer.js";
 import { translate, wordsOf } from "./translate.js";
 import { makeTranslationView } from "./translation_view.js";
 import { unpackText } from "./weights.js";
-import { replaceWord, similarWords } from "./words.js";
+import { partsAround, replaceWord, similarWords } from "./words.js";
 
 /** @import { TranslatedSentence } from "./free_text.js" */
 /** @import { TrainedModel } from "./weights.js" */
@@ -36,9 +36,8 @@ async function start(base64) {
   Object.assign(self, { translator: { trained, translate: (/** @type {string} */ text, width = 0) =>
     translate(trained, text, width) } }); // for curious readers, in the browser's console
   const page = makePage(trained);
-  for (const [source, target] of trained.examples)
-    element("examples").append(page.exampleButton(source, target));
-  element("more").toggleAttribute("open", self.innerWidth >= FOLDED_BELOW);
+  for (const [i, [source]] of trained.examples.entries())
+    element(i < CHIPS ? "examples" : "more-examples").append(page.exampleButton(source));
   element("ask").hidden = false;
   inputOf("sentence").value = trained.examples[0][0];
   await page.run();
@@ -84,6 +83,7 @@ function makePage(trained) {
         if (!(error instanceof RangeError)) throw error;
         fail(error.message);
         text.setAttribute("aria-invalid", "true");
+        for (const id of ["result", "inside"]) element(id).hidden = true; // of the text before
         return;
       }
       milliseconds += performance.now() - began;
@@ -136,6 +136,9 @@ function makePage(trained) {
     element("reference").textContent = !reference ? ""
       : isSame(reference, translation.text) ? "This is the right translation."
       : `${trained.evidence ? "A right translation" : "Expected"}: ${reference}`;
+    element("read").replaceChildren(...(translation.unknown.length
+      ? partsAround(sentences[number].source.trim(), translation.unknown).map(({ text, found }) =>
+        (found ? make("mark", { textContent: text, title: "The model does not know this." }) : text)) : []));
     element("unknown").replaceChildren(...unknownNote(translation.unknown));
     element("steps").replaceChildren(...wordsOf(trained.target, translation.target).map(({ start, end }) =>
       make("span", { className: "word" }, ...translation.target.slice(start, end).map((token, i) => {
@@ -202,10 +205,9 @@ function makePage(trained) {
     return run();
   }
 
-  /** @param {string} source @param {string} target */
-  function exampleButton(source, target) {
-    const button = make("button", { type: "button" }, make("span", { lang: "de", textContent: source }),
-      make("small", { textContent: target }));
+  /** @param {string} source */
+  function exampleButton(source) {
+    const button = make("button", { type: "button", lang: "de", textContent: source });
     button.addEventListener("click", () => { text.value = source; run(); });
     return button;
   }

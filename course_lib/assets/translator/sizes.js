@@ -10,7 +10,7 @@ export const BEAM_WIDTHS = [2, 3, 4, 5, 6, 8];
 export const BEAM_WIDTH = 4; // at the start; the paper's (section 6.1)
 export const TEMPERATURE = { min: 0.1, max: 3, step: 0.1, start: 1 };
 
-export const FOLDED_BELOW = 560; // narrower screens fold the examples
+export const CHIPS = 3; // examples that are always shown; the others are folded
 
 // The large heatmap. Cells from `numbered` on have their weight written in them.
 export const CELL = { smallest: 9, largest: 46, numbered: 32 };

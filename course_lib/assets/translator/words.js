@@ -66,6 +66,24 @@ export const replaceWord = (text, word, other) =>
   visible(text).replace(WORD, (found) => (found.toLowerCase() === word ? other : found));
 
 /**
+ * A text in parts: those that are one of these words, and what stands between them.
+ *
+ * @param {string} text
+ * @param {string[]} words in lower case
+ * @returns {{ text: string, found: boolean }[]}
+ */
+export function partsAround(text, words) {
+  const seen = visible(text), parts = [];
+  let end = 0;
+  for (const { 0: word, index } of seen.matchAll(WORD)) {
+    if (!words.includes(word.toLowerCase())) continue;
+    parts.push({ text: seen.slice(end, index), found: false }, { text: word, found: true });
+    end = index + word.length;
+  }
+  return [...parts, { text: seen.slice(end), found: false }].filter(({ text }) => text);
+}
+
+/**
  * The known words most similar to an unknown one, best first; none if nothing is similar.
  *
  * @param {string} word

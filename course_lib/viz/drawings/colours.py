@@ -66,7 +66,9 @@ HATCHING = "url(#hidden)"  # a drawing gives the pattern an id of its own
 
 @cache
 def stylesheet(name: str) -> str:
-    """``picture``: of what stands inside a drawing; ``page``: of the page around it."""
+    """``picture``: of what stands inside a drawing; ``page``: of the page around it; ``document``:
+    type and widths of a whole page.
+    """
     return (ASSETS / f"{name}.css").read_text("utf-8")
 
 
@@ -105,3 +107,15 @@ def short(style: str) -> str:
     style = re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)
     # A blank before a colon may be one between two selectors.
     return re.sub(r"\s*([{};,>])\s*|(:)\s+|\s+", lambda m: m[1] or m[2] or " ", style).strip()
+
+
+def document_style() -> str:
+    """CSS with which a whole page begins: the course's colours, type and widths as variables."""
+    dark = "".join(f"--{name}:{colour.dark};" for name, colour in COLOURS.items())
+    return (
+        variables(scope=":root")
+        + "@supports not (color:light-dark(red,red)){@media(prefers-color-scheme:dark)"
+        + f"{{:root{{{dark}}}}}}}"
+        + forced_variables(scope=":root")
+        + f"\n{stylesheet('document')}"
+    )

@@ -11,6 +11,7 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
+from course_lib.viz.drawings.colours import document_style
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.packed_model import TranslatorToPack, pack_model
 from course_lib.viz.web.translator_texts import TEXTS, Text
@@ -58,7 +59,7 @@ def translator_page(
         "lead": f"{texts.lead.format(known=f'{known:,}')} {link} the model that {reason}.",
         "asked": texts.asked,
         "token": texts.token,
-        "style": (ASSETS / "translator.css").read_text("utf-8"),
+        "style": document_style() + (ASSETS / "translator.css").read_text("utf-8"),
         "source": html.escape(MODEL.read_text("utf-8"), quote=False),
         "model": base64.b64encode(packed).decode("ascii"),
         "script": bundle("translator"),

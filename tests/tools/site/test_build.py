@@ -8,11 +8,15 @@ import pytest
 if not os.environ.get("CI"):  # where nothing may be missing
     pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e '.[site]'")
 
+from PIL import Image
+
+from course_lib.training import load_translator
 from course_lib.viz.web.translator_texts import TEXTS
 from tools.site import ROOT
 from tools.site.__main__ import main
 from tools.site.build import SiteError, build
-from tools.site.front import PAGES
+from tools.site.front import CHIPS, MODELS, PAGES, SENTENCE
+from tools.site.meta_tags import PREVIEW, PREVIEW_SIZE
 from tools.site.notebook_parser import inline_nodes, parts_of
 from tools.site.sources import Chapter, chapters, write_sources
 
@@ -64,11 +68,50 @@ def test_the_search_knows_words_of_lessons_and_of_pages(site):
 def test_the_first_page_has_its_model_beside_it(site):
     page = read(site / "index.html")
     assert "_static/translator_model.js" in page
-    assert "<!--" not in page[page.index("front-door") : page.index("front-note")]
+    assert not re.search("<!--[a-z]+-->", page)
     assert read(site / "_static" / "translator_model.js").startswith('loadTranslator("')
     for model, address in PAGES.items():
         assert TEXTS[model].asked in read(site / address)
-        assert f'href="{address}"' in page
+        assert f'href="{address}"' in page + read(site / PAGES[MODELS[0]])
+
+
+def test_the_first_page_has_one_way_in_and_lists_each_lesson_once(site):
+    page = read(site / "index.html")
+    assert re.findall('class="primary" href="([^"]*)"', page) == ["notebooks/00_start_here.html"]
+    listed = re.findall(r'<li><span class="soft">(\d\d)</span> <a href="([^"]*)"', page)
+    assert [number for number, _ in listed] == [f"{i:02}" for i in range(16)]
+    assert listed[0][1] == "notebooks/00_start_here.html"
+    assert listed[4][1].endswith("/blob/main/notebooks/04_attention_matmul.ipynb")  # not built
+
+
+def test_the_first_page_shows_a_film_a_named_error_and_the_live_model(site):
+    page = read(site / "index.html")
+    for shown in ('class="dw dw-figure dw-film', "You mask the rows of the padding", "data-part="):
+        assert shown in page, shown
+    assert "def padding_mask(tokens, pad_id):" in re.sub("<[^>]*>", "", page)
+
+
+def test_every_page_says_what_it_is_to_whoever_is_sent_its_link(site):
+    for path in site.rglob("*.html"):
+        page = read(path)
+        for tag in ('name="description"', 'property="og:title"', 'property="og:image"'):
+            assert page.count(tag) == 1, (path, tag)
+    lesson = read(site / "notebooks" / "12_honest_numbers.html")
+    assert '<meta property="og:title" content="12 · Honest numbers">' in lesson
+    assert 'content="How to tell an honest score from a flattering one: BLEU' in lesson
+
+
+def test_the_preview_has_the_size_that_its_tags_name(site):
+    with Image.open(site / PREVIEW) as image:
+        assert image.size == PREVIEW_SIZE
+    assert (site / PREVIEW).stat().st_size < 60_000
+
+
+def test_what_the_first_page_offers_is_translated_right():
+    translator = load_translator(model=MODELS[0])
+    right = dict(TEXTS[MODELS[0]].sentences)
+    for german in (SENTENCE, *CHIPS):
+        assert translator.translate(german).text == right[german]
 
 
 def test_a_page_with_a_broken_link_is_refused(tmp_path, monkeypatch):

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from course_lib.viz.web.translator_page import MODEL, translator_page
+from course_lib.viz.drawings.colours import COLOURS
+from course_lib.viz.web.translator_page import ASSETS, MODEL, translator_page
 from course_lib.viz.web.translator_texts import TEXTS
 from tests.viz.web.tiny_translator import tiny
 
@@ -34,3 +35,19 @@ def test_each_model_offers_texts_with_translations_and_names_a_model_that_there_
     assert len(texts.examples) >= 5
     for german, english in [*texts.examples, *texts.sentences]:
         assert german.strip() == german and english.strip() == english and english
+
+
+def test_attention_goes_from_the_colour_of_the_page_to_its_own_in_both_themes():
+    sizes = (ASSETS / "sizes.js").read_text("utf-8")
+    for theme in ("light", "dark"):
+        page, attention = (getattr(COLOURS[name], theme)[1:] for name in ("page", "attention"))
+        assert f'{theme}: ["{page}", "{attention}"]' in sizes
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["explorer/explorer.css", "explorer/drawing/colour.js", "model_diagram/constants.json"],
+)
+def test_explorer_and_diagram_have_the_blue_of_all_pages(name):
+    text = (ASSETS.parent / name).read_text("utf-8")
+    assert COLOURS["german"].light in text and COLOURS["german"].dark in text

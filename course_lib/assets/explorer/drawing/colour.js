@@ -30,10 +30,10 @@ const SIGNED = { light: "85541a ffffff 0b736e", dark: "dcaa6b 12161d 4fc4bb" };
 // each of the three kinds of colour blindness (Machado et al. 2009); tests/js/colour.test.js computes it.
 export const THEMES = {
   light: { back: "#ffffff", ink: "#1d2430", soft: "#586273", edge: "#c9d0d9", accent: "#b0106b",
-    line: "#0b5fa5", hatch: "#9aa3ae", hatched: "#eceef1", gold: "#c25a00", halo: "#ffffff",
+    line: "#1f6bb5", hatch: "#9aa3ae", hatched: "#eceef1", gold: "#c25a00", halo: "#ffffff",
     heads: ["#1166aa", "#ee6622", "#552255", "#bb7799", "#aa0000", "#9966ff", "#993344", "#4400aa"] },
   dark: { back: "#12161d", ink: "#e8ebf0", soft: "#a7b2c1", edge: "#3a4452", accent: "#ff8ad8",
-    line: "#6cc0ff", hatch: "#667180", hatched: "#232a34", gold: "#ffa14a", halo: "#12161d",
+    line: "#79b4f2", hatch: "#667180", hatched: "#232a34", gold: "#ffa14a", halo: "#12161d",
     heads: ["#66bbff", "#eeee99", "#ee11aa", "#aaff44", "#8866ff", "#ffaabb", "#448855", "#888800"] },
 };
 
