@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from course_lib.data.everyday.variation import CITIES, INVENTED, MEN, WOMEN, invented_name
+from course_lib.data.everyday.variation import (
+    CITIES,
+    INVENTED,
+    MEN,
+    MEN_IN_S,
+    TRANSLATED_CITIES,
+    WOMEN,
+    invented_name,
+)
 from course_lib.data.pairs import TextPair
 
 PHRASEBOOKS = Path(__file__).parents[2] / "assets" / "phrasebook"  # each file with its own lists
@@ -118,8 +126,8 @@ def _filled(template: TextPair, book: Phrasebook, rng: random.Random) -> TextPai
 
 def _filler(name: str, book: Phrasebook, rng: random.Random) -> TextPair:
     if name in _GIVEN:
-        text = _GIVEN[name](rng)
-        return TextPair(text, text)
+        given = _GIVEN[name](rng)
+        return given if isinstance(given, TextPair) else TextPair(given, given)
     return rng.choice(book.lists[name])
 
 
@@ -128,14 +136,14 @@ def _with_capitals(pair: TextPair) -> TextPair:
 
 
 def _name(rng: random.Random) -> str:
-    return invented_name(rng) if rng.random() < INVENTED else rng.choice(MEN + WOMEN)
+    return invented_name(rng) if rng.random() < INVENTED else rng.choice(MEN + MEN_IN_S + WOMEN)
 
 
-# The same in both languages.
-_GIVEN: dict[str, Callable[[random.Random], str]] = {
+# A text is the same in both languages.
+_GIVEN: dict[str, Callable[[random.Random], str | TextPair]] = {
     "name": _name,
     "surname": lambda rng: rng.choice(SURNAMES),
-    "city": lambda rng: rng.choice(CITIES),
+    "city": lambda rng: rng.choice([*CITIES, *TRANSLATED_CITIES]),
     "number": lambda rng: str(rng.randint(2, 99)),
     "hour": lambda rng: str(rng.randint(1, 12)),
     "year": lambda rng: str(rng.randint(1950, 2030)),

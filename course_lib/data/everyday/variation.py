@@ -29,10 +29,24 @@ Martha Mia Michelle Mila Miriam Monika Nadja Natalie Nele Nicole Nina Nora Olga 
 Sabine Sandra Sara Silke Sofia Sonja Stefanie Susanne Svenja Tanja Tina Ulrike Ursula Vera Yasemin
 """.split()
 CITIES = """
-Amsterdam Athen Berlin Bochum Bonn Boston Bremen Chicago Dortmund Dresden Düsseldorf Erfurt
-Frankfurt Hamburg Heidelberg Kiel Leipzig Lissabon London Madrid Mainz Oslo Oxford Potsdam Rostock
+Amsterdam Augsburg Berlin Bochum Bonn Boston Bremen Chicago Dortmund Dresden Düsseldorf Erfurt
+Frankfurt Hamburg Heidelberg Kiel Leipzig London Madrid Mainz Oslo Oxford Potsdam Rostock
 Stuttgart Sydney Ulm Weimar Zwickau
 """.split()
+# Their genitives have no s of their own, so they stand for no name in the genitive.
+MEN_IN_S = """
+Andreas Felix Hans Jonas Klaus Lukas Markus Matthias Max Moritz Niklas Thomas Tobias
+""".split()
+TRANSLATED_CITIES = tuple(
+    TextPair(*city.split("="))
+    for city in """
+    Athen=Athens Braunschweig=Brunswick Brüssel=Brussels Florenz=Florence Genf=Geneva
+    Hannover=Hanover Kairo=Cairo Köln=Cologne Kopenhagen=Copenhagen Krakau=Krakow Lissabon=Lisbon
+    Mailand=Milan Moskau=Moscow München=Munich Neapel=Naples Nürnberg=Nuremberg Peking=Beijing
+    Prag=Prague Rom=Rome Straßburg=Strasbourg Tokio=Tokyo Venedig=Venice Warschau=Warsaw Wien=Vienna
+    Zürich=Zurich
+    """.split()
+)
 # The names that many pairs have, in German and in English, and what may stand for each.
 _FREQUENT = (
     ("Tom", "Tom", MEN),
@@ -58,6 +72,8 @@ def with_variation(pair: TextPair, seed: int = 0) -> TextPair:
     for german, english, names in _FREQUENT:
         if rng.random() < KEPT:
             continue
+        if german == "Tom" and not re.search(r"\bToms\b", source):
+            names = names + MEN_IN_S
         name = invented_name(rng) if rng.random() < INVENTED else rng.choice(names)
         source, target = _replace(source, target, german, english, name)
     if rng.random() >= KEPT:

@@ -8,7 +8,16 @@ import pytest
 from course_lib.data import load_corpus
 from course_lib.data.everyday import mixture, tatoeba
 from course_lib.data.everyday.capitals import with_capitals
-from course_lib.data.everyday.variation import CITIES, KEPT, MEN, WOMEN, with_variation
+from course_lib.data.everyday.phrasebook import Phrasebook, phrasebook_pairs
+from course_lib.data.everyday.variation import (
+    CITIES,
+    KEPT,
+    MEN,
+    MEN_IN_S,
+    TRANSLATED_CITIES,
+    WOMEN,
+    with_variation,
+)
 from course_lib.data.grammar import sample_pairs
 from course_lib.data.pairs import SentencePair, TextPair
 
@@ -42,10 +51,32 @@ def test_a_name_is_replaced_by_one_that_is_the_same_on_both_sides(german, englis
 
 
 def test_some_names_are_in_no_list():
-    known = {*MEN, *WOMEN, *CITIES}
+    known = {*MEN, *MEN_IN_S, *WOMEN, *CITIES}
     names = {source.split()[0] for source, _ in seeds(TextPair("Tom lacht.", "Tom laughs."))}
     assert len(names - known) > 20
     assert len(names & known) > 60
+
+
+def test_a_name_that_ends_in_s_stands_for_none_in_the_genitive():
+    plain, genitive = (
+        {
+            with_variation(TextPair(german, english), seed).source_text.split()[0]
+            for seed in range(2000)
+        }
+        for german, english in (("Tom schläft.", "Tom sleeps."), ("Toms Hund.", "Tom's dog."))
+    )
+    assert plain >= {*MEN_IN_S}
+    assert not genitive & {f"{name}s" for name in MEN_IN_S}
+
+
+def test_a_city_with_an_english_name_has_it_in_english():
+    assert ("München", "Munich") in TRANSLATED_CITIES
+    assert not {german for german, _ in TRANSLATED_CITIES} & {*CITIES}
+    book = Phrasebook((TextPair("Nach {city}.", "To {city}."),), {})
+    for seed in range(20):
+        for german, english in phrasebook_pairs(book, seed):
+            cities = german[5:-1], english[3:-1]
+            assert cities in TRANSLATED_CITIES or cities[0] == cities[1] in CITIES
 
 
 def test_numbers_change_on_both_sides_and_keep_their_length():
