@@ -66,10 +66,11 @@ def draw_lookup(
     width = min(MOST_COLUMNS, table.shape[1])
     shown = _rows_to_show(index, len(vocabulary))
     parts = [embeddings[shown, :width]]
-    sums = []
-    for each in positions if encodings is not None else ():
-        sums.append(_steps(word, embeddings[index], index=index, position=each, added=encodings))
-        parts += [values[:width] for *_, values in sums[-1]]
+    sums: list[list[tuple[str, str, Tensor]]] = []
+    if encodings is not None:
+        row = embeddings[index]
+        sums = [_steps(word, row, index=index, position=p, added=encodings) for p in positions]
+        parts += [values[:width] for steps in sums for *_, values in steps]
     # One scale for all panels: a number has the same colour wherever it stands.
     largest = max(float(part.abs().max()) for part in parts) or 1.0
     found = _found(words, vocabulary, embeddings, positions=positions, shown=shown, largest=largest)
