@@ -156,7 +156,7 @@ def captions_are_sentences(path: Path, notebook: NotebookNode) -> list[str]:
             for escaped in CAPTION.findall(page):
                 caption = unescape(escaped)
                 wrong = {
-                    # What a drawing shows is told apart from what is said about it.
+                    # A drawing has its alt text and its caption apart.
                     "not the alt text of its picture": escaped not in alts
                     and "dw-figure" not in page,
                     "without a full stop": not SENTENCE_END.search(caption),
