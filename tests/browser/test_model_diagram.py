@@ -91,10 +91,10 @@ def test_a_part_under_the_pointer_is_explained(open_diagram):
     assert page.inner_text(".md-explanation").startswith("norm: ")
 
 
-@pytest.mark.parametrize("width", [1280, 760, 390, 360])
+@pytest.mark.parametrize("width", [1280, 930, 760, 390, 360])
 def test_nothing_is_cut_off(open_diagram, width):
     page = open_diagram(width=width)
-    assert page.get_attribute(".md", "data-form") == ("wide" if width > 730 else "narrow")
+    assert page.get_attribute(".md", "data-form") == ("wide" if width > 900 else "narrow")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator(".md-slider").press("End")
     too_big = page.evaluate(
@@ -103,6 +103,11 @@ def test_nothing_is_cut_off(open_diagram, width):
           .map((node) => node.dataset.part ?? node.className)"""
     )
     assert too_big == []
+
+
+def test_on_a_screen_the_whole_diagram_is_seen_at_once(open_diagram):
+    page = open_diagram(width=1280)
+    assert page.locator(".md").bounding_box()["height"] <= 560
 
 
 def test_the_height_stays_the_same_from_step_to_step(open_diagram):

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell
 from tools import ROOT
 from tools.notebooks.notebook_normal_form import read
 
-LIVE, TRANSLATED = "map-drawn", "build-translate"
+LIVE, TRANSLATED = "set-up", "build-translate"
 SECONDS = 10.0
 
 

@@ -20,6 +20,7 @@ import { attentionText, headline, writtenText } from "./words.js";
  * @property {Box[]} norms
  * @property {[number, number][]} rings
  * @property {Record<string, Box>} frames
+ * @property {Box | null} panel
  * @property {Arrow[]} arrows
  */
 
@@ -128,7 +129,7 @@ function startDiagram(element, diagram, style) {
   const status = make("div", { className: "md-status", aria: { role: "status" } });
   const root = make("section", { className: "md", aria: { label: diagram.title } },
     make("div", { className: "md-top" }, title, make("div", { className: "md-controls" }, back, slider, next)),
-    main, legend, words, status);
+    main, make("div", { className: "md-foot" }, legend, words), status);
   keepKeys(root);
   root.addEventListener("keydown", (event) => { if (event.target === slider) event.stopPropagation(); });
 
@@ -168,9 +169,9 @@ function startDiagram(element, diagram, style) {
     }));
     moveTo(byId.norm.box, layout.norms[0]);
     moveTo(byId.residual.box, rings[1].box); // the first adds positions
-    (form === "wide" ? stage : main).append(panel);
+    (layout.panel ? stage : main).append(panel);
     panel.style.cssText = "";
-    if (form === "wide") moveTo(panel, [6, 4, layout.boxes.memory[2] + 60, layout.boxes.memory[1] - 44]);
+    if (layout.panel) moveTo(panel, layout.panel);
     show(step, false);
   }
 

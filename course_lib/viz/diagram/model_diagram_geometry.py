@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
-BOX, NORM, CHIP, LABEL, BAR = 34, 15, 24, 18, 20  # heights
-ARROW, TIGHT, SUM, PLUS = 24, 3, 26, 38  # gaps: with an arrow, without, with a ring, with positions
+NORM, CHIP, LABEL, BAR = 15, 24, 18, 20  # heights
+TIGHT = 3  # the gap between a norm and its part
 FRAME = 10  # from a frame to what is in it
 RING = 8  # radius
 CHARACTER = 6.4  # about how wide a letter of a token is
@@ -63,7 +63,11 @@ class Arrow:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The whole diagram on one size of page; ``frames`` are those of the two stacks of layers."""
+    """The whole diagram on one size of page.
+
+    ``frames`` are those of the two stacks of layers. ``panel`` is for the texts about the parts;
+    without it, they stand below the diagram.
+    """
 
     width: float
     height: float
@@ -71,20 +75,51 @@ class Layout:
     norms: tuple[Box, ...]
     rings: tuple[Point, ...]
     frames: dict[str, Box]
+    panel: Box | None
     arrows: tuple[Arrow, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What differs between a wide and a narrow page."""
+    """What differs between a wide and a narrow page.
+
+    On a wide one the output and the next word stand beside the decoder, above the texts about the
+    parts: the whole diagram is then so low that it can be seen at once.
+    """
 
     width: float
     encoder: tuple[float, float]  # left edge and width of the column
     decoder: tuple[float, float]
+    side: tuple[float, float] | None
     margin: float  # from a frame to the boxes in it, left and right
     padding: float  # around a token, with the space to the next one
-    free: float  # above the encoder: for the texts about the parts, or for the bars
+    box: float  # the height of a part
+    arrow: float  # the gap with an arrow
+    sum: float  # the gap with a ring
+    plus: float  # the gap with positions
 
 
-WIDE = Sizes(width=900, encoder=(6, 380), decoder=(484, 386), margin=46, padding=17, free=200)
-NARROW = Sizes(width=344, encoder=(2, 158), decoder=(176, 158), margin=13, padding=12, free=136)
+WIDE = Sizes(
+    width=940,
+    encoder=(4, 268),
+    decoder=(362, 272),
+    side=(676, 262),
+    margin=34,
+    padding=17,
+    box=28,
+    arrow=18,
+    sum=21,
+    plus=30,
+)
+NARROW = Sizes(
+    width=344,
+    encoder=(2, 158),
+    decoder=(176, 158),
+    side=None,
+    margin=13,
+    padding=12,
+    box=34,
+    arrow=24,
+    sum=26,
+    plus=38,
+)

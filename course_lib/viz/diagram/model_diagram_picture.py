@@ -48,10 +48,11 @@ def picture(
         source: the tokens of the sentence.
         target: the tokens that were generated before this step.
         step: what is predicted, and what is read to predict it.
-        heading: what it says in the free corner, a paragraph a line.
+        heading: what it says in the panel, a paragraph a line.
     """
     figure = _draw(layout, parts, source, target, step)
-    _heading(figure.axes[0], layout.boxes["memory"].width, heading)
+    if layout.panel:
+        _heading(figure.axes[0], layout.panel, heading)
     full = Image.open(BytesIO(to_png(figure))).convert("RGB")
     buffer = BytesIO()
     few = full.quantize(palette=_palette(), dither=Image.Dither.NONE)
@@ -112,12 +113,14 @@ def _draw(
     return figure
 
 
-def _heading(ax: Axes, width: float, text: str) -> None:
-    y = 16.0
+def _heading(ax: Axes, panel: Box, text: str) -> None:
+    y = panel.y + 16
     for i, paragraph in enumerate(text.split("\n")):
         size = 15 if i == 0 else 12.5
-        for line in textwrap.wrap(paragraph, int(width / size / 0.56), break_on_hyphens=False):
-            _text(ax, Point(8, y), line, size=size, weight="bold" if i == 0 else "normal")
+        for line in textwrap.wrap(
+            paragraph, int((panel.width - 16) / size / 0.56), break_on_hyphens=False
+        ):
+            _text(ax, Point(panel.x + 8, y), line, size=size, weight="bold" if i == 0 else "normal")
             y += 1.5 * size
         y += 6
 

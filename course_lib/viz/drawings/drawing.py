@@ -32,7 +32,7 @@ from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment, page
 
 WIDTH = 340  # of a panel, drawn 1:1: two fill a line of text, three a page, one a phone
-_SAFE = " =:/;,.()@+-*<>{}!|?"  # need no escape in an address
+_SAFE = " =:/;,.()@+-*<>{}!|?'"  # need no escape in an address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +92,10 @@ class Panel:
         """The same picture as an ``<img>``, which needs nothing from its page."""
         used = [name for name in COLOURS if f"--{name})" in self.body]
         used += [name for name in ("ink", "soft", "hair", "wrong") if name not in used]
-        style = ":root{color-scheme:light dark}" + variables(used) + short(stylesheet("picture"))
-        source = quote(self.svg(element("style", style)), safe=_SAFE)
+        style = ":root{color-scheme:light dark}" + variables(used)
+        style += _needed(short(stylesheet("picture")), self.svg())
+        # Inside an address a double quote takes three letters.
+        source = quote(self.svg(element("style", style)).replace('"', "'"), safe=_SAFE)
         return (
             f'<img class="dw-still" alt="{escape(self.alt)}" width="{self.width:g}" '
             f'height="{self.height:g}" src="data:image/svg+xml,{source}">'
@@ -269,3 +271,13 @@ class Buildup(Drawing):
             name=self.name,
             data_says=json.dumps(self.says, ensure_ascii=False),
         )
+
+
+def _needed(style: str, svg: str) -> str:
+    """CSS without the rules for classes that a picture does not use."""
+    used = set(" ".join(re.findall(r'class="([^"]*)"', svg)).split())
+    return re.sub(
+        r"\.dw((?: ?\.\w+)+)\{[^}]*\}",
+        lambda rule: rule[0] if used.issuperset(re.findall(r"\w+", rule[1])) else "",
+        style,
+    )

@@ -48,8 +48,15 @@ def test_a_picture_is_well_formed_and_has_a_title_a_description_and_a_size():
 
 
 def test_two_pictures_of_one_page_share_no_id():
-    ids = re.findall(r'\bid="(\w+)"', "".join(pictures(Drawing(PANEL, OTHER).to_html())))
+    ids = re.findall(r"\bid='(\w+)'", "".join(pictures(Drawing(PANEL, OTHER).to_html())))
     assert len(ids) == len({*ids}) == 5  # the first has a pattern as well
+
+
+def test_a_picture_has_the_style_of_each_class_that_it_uses_and_of_no_other():
+    first, second = pictures(Drawing(PANEL, OTHER).to_html())
+    assert ".dw .hatch{" in first and ".dw .hatch{" not in second  # the filler is hatched
+    for picture in (first, second):
+        assert ".dw .bold{" in picture and ".dw .incorrect{" not in picture
 
 
 def test_the_same_drawing_is_stored_in_the_same_bytes():

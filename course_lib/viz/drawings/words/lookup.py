@@ -27,6 +27,7 @@ MOST_COLUMNS, CELL, ROW = 4, 42.0, 48.0
 STRIPS_AT = 148.0  # where the cells of the rows begin
 SENTENCE_AT, TABLE_AT = 34, 106
 MOST_ROWS = 5
+NARROWEST_GAP, MOST_TAKEN = 3.0, 7.0  # between two words, and from the margins of a box
 
 
 def draw_lookup(
@@ -34,61 +35,99 @@ def draw_lookup(
     vocabulary: Sequence[str],
     *,
     table: Float[Tensor, "vocab d_model"],
-    encodings: Float[Tensor, "positions d_model"],
-    position: int,
+    position: int | Sequence[int],
+    encodings: Float[Tensor, "positions d_model"] | None = None,
     caption: str = "",
 ) -> Drawing:
     """Draw how one word becomes a vector: word, id, row of the table, × √d_model, + position.
 
-    Of a wide table the first columns are drawn, of a long one the first row, the last, and those
-    around the one that is looked up.
+    The look-up is one panel, and the sum another, for each position of the word. Of a wide table
+    the first columns are drawn, of a long one the first row, the last, and those around the one
+    that is looked up.
 
     Args:
         words: a sentence.
         vocabulary: the token of each row; an id is an index here.
         table: the embeddings, not yet multiplied.
-        encodings: the positional encoding of each position.
-        position: the index of the word that is followed.
+        position: the index of the word that is followed, or several of one word.
+        encodings: the positional encoding of each position; None draws the look-up alone.
         caption: one sentence below.
 
     Raises:
-        ValueError: the word or its position has no row, the tables do not fit to each other or to
-            the vocabulary, or the sentence is too long for its line.
+        ValueError: the word or its position has no row, the positions hold different words, the
+            tables do not fit to each other or to the vocabulary, or the sentence is too long for
+            its line.
     """
-    if not 0 <= position < len(words) or position >= len(encodings):
-        raise ValueError(
-            f"expected a position of one of {len(words)} words and {len(encodings)} encodings, "
-            f"got {position}"
-        )
-    word = words[position]
-    if word not in vocabulary:
-        raise ValueError(f"expected a word of the vocabulary, got {word!r}, which has no id")
-    if len(table) != len(vocabulary) or table.shape[1] != encodings.shape[1]:
-        raise ValueError(
-            f"expected a row for each of {len(vocabulary)} tokens and encodings as wide as the "
-            f"table, got a table of {tuple(table.shape)} and encodings of {tuple(encodings.shape)}"
-        )
-    row_of_word = list(vocabulary).index(word)
-    embeddings, encoding = table.detach(), encodings[position].detach()
-    root = math.sqrt(table.shape[1])
-    row = embeddings[row_of_word]
-    total = row * root + encoding
-    width = min(MOST_COLUMNS, len(row))
-    shown = _rows_to_show(row_of_word, len(vocabulary))
-    # One scale for both panels: a number has the same colour wherever it stands.
-    parts = [embeddings[shown, :width], row[:width] * root, encoding[:width], total[:width]]
+    positions = [position] if isinstance(position, int) else list(position)
+    _check(words, vocabulary, positions, table=table, encodings=encodings)
+    embeddings = table.detach()
+    word = words[positions[0]]
+    index = list(vocabulary).index(word)
+    width = min(MOST_COLUMNS, table.shape[1])
+    shown = _rows_to_show(index, len(vocabulary))
+    parts = [embeddings[shown, :width]]
+    sums: list[list[tuple[str, str, Tensor]]] = []
+    if encodings is not None:
+        row = embeddings[index]
+        sums = [_steps(word, row, index=index, position=p, added=encodings) for p in positions]
+        parts += [values[:width] for steps in sums for *_, values in steps]
+    # One scale for all panels: a number has the same colour wherever it stands.
     largest = max(float(part.abs().max()) for part in parts) or 1.0
-    steps = [
-        (f"row {row_of_word}", f"of “{word}”", row),
-        (f"× √{len(row)}", f"{brief(root)} times as large", row * root),
-        (f"+ position {position}", "its encoding", encoding),
-        ("= vector", "word and position", total),
-    ]
+    found = _found(words, vocabulary, embeddings, positions=positions, shown=shown, largest=largest)
     return Drawing(
-        _found(words, vocabulary, embeddings, position=position, shown=shown, largest=largest),
-        _summed(word, steps, largest=largest),
+        found,
+        *(
+            _summed(word, steps, position=each, largest=largest)
+            for each, steps in zip(positions, sums, strict=False)
+        ),
         caption=caption,
     )
+
+
+def _check(
+    words: Sequence[str],
+    vocabulary: Sequence[str],
+    positions: Sequence[int],
+    *,
+    table: Tensor,
+    encodings: Tensor | None,
+) -> None:
+    rows = len(words) if encodings is None else min(len(words), len(encodings))
+    if not positions or not all(0 <= each < rows for each in positions):
+        told = "" if encodings is None else f" and {len(encodings)} encodings"
+        raise ValueError(
+            f"expected a position of one of {len(words)} words{told}, got {list(positions)}"
+        )
+    word, *others = dict.fromkeys(words[each] for each in positions)
+    if others:
+        raise ValueError(
+            f"expected positions of one word, got those of {word}, {', '.join(others)}"
+        )
+    if word not in vocabulary:
+        raise ValueError(f"expected a word of the vocabulary, got {word!r}, which has no id")
+    if len(table) != len(vocabulary):
+        raise ValueError(
+            f"expected a row for each of {len(vocabulary)} tokens, got a table of "
+            f"{tuple(table.shape)}"
+        )
+    if encodings is not None and table.shape[1] != encodings.shape[1]:
+        raise ValueError(
+            f"expected encodings as wide as the table of {tuple(table.shape)}, got encodings of "
+            f"{tuple(encodings.shape)}"
+        )
+
+
+def _steps(
+    word: str, row: Tensor, *, index: int, position: int, added: Tensor
+) -> list[tuple[str, str, Tensor]]:
+    """What stands below each other in a sum: its name, a word about it, its numbers."""
+    root, encoding = math.sqrt(len(row)), added[position].detach()
+    return [
+        (f"row {index}", f"of “{word}”", row),
+        (f"× √{len(row)}", f"{brief(root)} times as large", row * root),
+        (f"+ position {position}", "its encoding", encoding),
+        ("= vector", "word and position", row * root + encoding),
+    ]
 
 
 def _rows_to_show(row: int, n_rows: int) -> list[int]:
@@ -104,14 +143,19 @@ def _found(
     vocabulary: Sequence[str],
     table: Tensor,
     *,
-    position: int,
+    positions: Sequence[int],
     shown: Sequence[int],
     largest: float,
 ) -> Panel:
     """The sentence, and an arrow from the word by its id to its row of the table."""
+    position = positions[0]
     widths = [token_width(word) for word in words]
-    gap = min(10.0, (WIDTH - 4 - sum(widths)) / max(1, len(words) - 1))
-    if gap < 3:
+    room, gaps = WIDTH - 4.0, max(1, len(words) - 1)
+    # A long sentence takes a little from each box's margins.
+    tight = max(0.0, (sum(widths) + NARROWEST_GAP * gaps - room) / len(words))
+    widths = [width - min(tight, MOST_TAKEN) for width in widths]
+    gap = min(10.0, (room - sum(widths)) / gaps)
+    if gap < NARROWEST_GAP - 1e-6:
         raise ValueError(
             f"expected a sentence that fits into one line of {WIDTH} pixels, got {len(words)} "
             f"words of {sum(widths):.0f} pixels: choose a shorter one"
@@ -119,7 +163,7 @@ def _found(
     x, sentence, middle = 2.0, [], 0.0
     for i, (word, width) in enumerate(zip(words, widths, strict=True)):
         sentence.append(
-            token((x, SENTENCE_AT), word, language="english", width=width, strong=i == position)
+            token((x, SENTENCE_AT), word, language="english", width=width, strong=i in positions)
         )
         if i == position:
             middle = x + width / 2
@@ -182,7 +226,9 @@ def _found(
     )
 
 
-def _summed(word: str, steps: Sequence[tuple[str, str, Tensor]], *, largest: float) -> Panel:
+def _summed(
+    word: str, steps: Sequence[tuple[str, str, Tensor]], *, position: int, largest: float
+) -> Panel:
     """The row, multiplied, the encoding that is added, and the sum, below each other."""
     d_model = len(steps[0][2])
     columns = min(MOST_COLUMNS, d_model)
@@ -208,7 +254,7 @@ def _summed(word: str, steps: Sequence[tuple[str, str, Tensor]], *, largest: flo
         told.append(f"{name}: {', '.join(signed(value, 2) for value in shown)}")
         y += CELL + 14
     return Panel(
-        title="Multiply, then add the position",
+        title=f"Multiply, then add position {position}",
         description=f"For {word}, below each other, {'; '.join(told)}.",
         body="".join(graphics),
         height=y,

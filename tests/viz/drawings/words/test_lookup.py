@@ -104,12 +104,38 @@ def test_words_and_numbers_fit():
                 assert width < CELL
 
 
+def test_without_encodings_the_look_up_is_drawn_alone_in_colours_of_its_own():
+    [panel] = draw(encodings=None).panels
+    assert texts(panel) == texts(draw().panels[0])
+    assert panel.body != draw().panels[0].body
+
+
+def test_one_word_at_two_positions_has_one_row_and_two_sums():
+    words = ["tea", "like", "tea"]
+    found, first, second = draw(words, position=(0, 2)).panels
+    assert texts(found).count("id 3") == 1
+    assert texts(first)[1:3] == texts(second)[1:3] == ["row 3", "of “tea”"]
+    sums = [[text for text in texts(panel) if "." in text][-4:] for panel in (first, second)]
+    assert sums == [rounded(2 * TABLE[3] + ENCODINGS[at]) for at in (0, 2)]
+    with pytest.raises(ValueError, match="positions of one word, got those of tea, like"):
+        draw(words, position=(0, 1))
+
+
+def test_a_sentence_of_many_words_takes_from_the_margins_of_its_boxes():
+    words = "the black cat sees the small dog .".split()
+    vocabulary = ["a", "b", "cat", "c"]
+    boxes = elements(draw(words, vocabulary, position=2).panels[0], "rect")[: len(words)]
+    spots = [(float(box.get("x")), float(box.get("width"))) for box in boxes]
+    assert all(a + width < b for (a, width), (b, _) in itertools.pairwise(spots))
+    assert sum(spots[-1]) < WIDTH
+
+
 def test_what_does_not_belong_together_is_refused(own_messages):
     with pytest.raises(ValueError, match="got 'coffee', which has no id"):
         draw(["i", "like", "coffee"])
-    with pytest.raises(ValueError, match="one of 3 words and 3 encodings, got 3"):
+    with pytest.raises(ValueError, match="one of 3 words and 3 encodings, got .3"):
         draw(position=3)
-    with pytest.raises(ValueError, match="and 2 encodings, got 2"):
+    with pytest.raises(ValueError, match="and 2 encodings, got .2"):
         draw(encodings=ENCODINGS[:2])
     with pytest.raises(ValueError, match=r"a row for each of 3 tokens"):
         draw(vocabulary=["i", "like", "tea"])
