@@ -23,7 +23,6 @@ QUIZ = re.compile(r"^(viz\.)?(quiz|predict_shape)\(", re.MULTILINE)
 IMAGE, ALT = re.compile(r"<img\b[^>]*>"), re.compile(r'\balt="([^"]*)"')
 CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
 MAX_CAPTION_WORDS = 40
-DRAWING = '<figure class="dw dw-figure'
 SENTENCE_END = re.compile(r"[.?!][)'\"”]?$")
 LIGHT_PAGE = re.compile(r"\b(dark|pale|bright)(er|est)?\b", re.IGNORECASE)
 DATA_LIST = re.compile(r"(\d; [^;]*){3}\d")  # "head 0.0 0.36; head 0.1 0.22; …" is for the plot
@@ -148,19 +147,16 @@ def pictures_have_alt_text(path: Path, notebook: NotebookNode) -> list[str]:
 
 
 def captions_are_sentences(path: Path, notebook: NotebookNode) -> list[str]:
-    """A caption is the alt text of its picture, and reads as one or two sentences.
-
-    A drawing's panels have descriptions of their own, and its caption says something else.
-    """
+    """A caption is the alt text of its picture, and reads as one or two sentences."""
     problems = []
     for cell in _code(notebook):
         for output in cell.get("outputs", []):
             page = output.get("data", {}).get("text/html", "")
-            alts, is_drawing = ALT.findall(page), DRAWING in page
+            alts = ALT.findall(page)
             for escaped in CAPTION.findall(page):
                 caption = unescape(escaped)
                 wrong = {
-                    "not the alt text of its picture": not is_drawing and escaped not in alts,
+                    "not the alt text of its picture": escaped not in alts,
                     "without a full stop": not SENTENCE_END.search(caption),
                     "a word that is wrong on a dark page": LIGHT_PAGE.search(caption),
                     "a list of numbers": DATA_LIST.search(caption),

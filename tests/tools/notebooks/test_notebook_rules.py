@@ -96,14 +96,11 @@ def test_a_file_that_the_build_did_not_write_is_named(tmp_path: Path) -> None:
 def test_a_lesson_with_every_permitted_thing_passes_every_rule(tmp_path: Path) -> None:
     text = "## Why?\n```python\n# a comment, no heading\n```\n### Deeper\n## See https://a.b/tmp/c"
     picture = bundle(png="aGk/tmp/aGk=", plain="A diagonal of eight weights")
-    drawing = '<img alt="Two words. The first looks at the second." src="a"><figcaption>It asks.'
-    drawing = f'<figure class="dw dw-figure wide">{drawing}</figcaption></figure>'
     lesson = notebook(
         markdown("q1-why", text),
         code("set-up", "x = 1;  y = 2"),
         code("q1-error", "1 / 0", [ERROR], tags=["raises-exception"]),
         code("q1-picture", "show_figure(output)", [stream("entropy 0.12\n"), picture]),
-        code("q1-drawing", "draw(words)", [bundle(html=drawing)]),
     )
     path = tmp_path / "lesson.ipynb"
     stored = normal_form(lesson, path=linked_path(path), home=repository())
