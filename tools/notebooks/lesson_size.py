@@ -98,7 +98,7 @@ def form_problems(notebook: NotebookNode) -> list[str]:
     problems = size.too_long
     if size.bare:
         problems.append(f"{size.bare} lines of output end in True or False: print the number")
-    told = next((found for cell in notebook.cells if (found := TIME.search(cell.source))), None)
+    told = next((time for cell in notebook.cells if (time := TIME.search(cell.source))), None)
     if told is None or int(told[1]) != size.minutes:
         problems.append(f"expected '**Time** about {size.minutes} minutes' below the first picture")
     found = [

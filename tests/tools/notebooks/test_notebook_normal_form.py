@@ -9,6 +9,8 @@ from tests.tools.notebooks.sample_notebooks import bundle, code, markdown, noteb
 from tools import ROOT
 from tools.notebooks.notebook_normal_form import (
     METADATA,
+    SET_UP,
+    SET_UP_END,
     NotebookError,
     colab_link,
     linked_path,
@@ -111,6 +113,12 @@ def test_link_and_set_up_cell_lead_to_the_repository() -> None:
     assert f'"git+{HOME}"' in stored.cells[1].source
     assert "what_was_here" not in stored.cells[1].source
     assert stored.cells[1].metadata["jupyter"] == {"source_hidden": True}
+
+
+def test_what_a_lesson_adds_to_its_set_up_cell_stays() -> None:
+    given = notebook(code("set-up", f"import old\n\n{SET_UP_END}\n\nimport math"))
+    [cell] = normal_form(given, path="notebooks/03_heads.ipynb", home=HOME).cells[1:]
+    assert cell.source == SET_UP.format(home=HOME) + "\n\nimport math"
 
 
 def test_the_link_of_a_solution_leads_to_its_exercise() -> None:

@@ -6,7 +6,13 @@ import pytest
 from tests.tools.notebooks.sample_notebooks import bundle, code, markdown, notebook, stream
 from tools import ROOT
 from tools.notebooks import notebook_rules as rules
-from tools.notebooks.notebook_normal_form import linked_path, normal_form, repository, to_bytes
+from tools.notebooks.notebook_normal_form import (
+    SET_UP,
+    linked_path,
+    normal_form,
+    repository,
+    to_bytes,
+)
 
 ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
 
@@ -116,3 +122,27 @@ def test_every_rule_has_an_offender() -> None:
 def test_the_set_up_cell_is_found_by_its_id() -> None:
     assert rules.set_up(notebook(code("a", "1"), code("set-up", "import torch"))) == "import torch"
     assert rules.set_up(notebook(code("a", "1"))) is None
+
+
+def test_what_lessons_share_of_the_set_up_cell_is_told_from_what_a_lesson_adds() -> None:
+    own = "\n\nimport math\n\nmath.pi"
+    cell = code("set-up", f"{SET_UP}{own}")
+    assert rules.set_up(notebook(cell)) == SET_UP
+    assert rules.own_lines(cell) == ["import math", "", "math.pi"]
+
+
+def test_a_set_up_cell_may_have_as_many_lines_of_its_own_as_any_cell(tmp_path: Path) -> None:
+    def problems(lines: int) -> list[str]:
+        added = "\n".join(["x = 1"] * lines)
+        return rules.short_cells(tmp_path, notebook(code("set-up", f"{SET_UP}\n\n{added}")))
+
+    assert problems(rules.MAX_CELL_LINES) == []
+    [problem] = problems(rules.MAX_CELL_LINES + 1)
+    assert f"{rules.MAX_CELL_LINES + 1} lines" in problem
+
+
+def test_a_drawings_caption_need_not_be_an_alt_text(tmp_path: Path) -> None:
+    lesson = captioned("A query meets all keys.", alt="What is to be seen.")
+    html = lesson.cells[-1].outputs[0].data["text/html"]
+    lesson.cells[-1].outputs[0].data["text/html"] = f'<figure class="dw dw-figure">{html}'
+    assert rules.captions_are_sentences(tmp_path, lesson) == []
