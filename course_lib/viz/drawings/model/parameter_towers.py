@@ -14,9 +14,9 @@ from course_lib.viz.drawings.marks import arrow, element, label, stream
 
 Language = Literal["german", "english"]
 LEFT, RIGHT = 40.0, WIDTH - 4.0  # of a part's box
-HIGHEST = 380.0  # of the higher tower's parts together
+HIGHEST = 340.0  # of the higher tower's parts together
 LEAST = 20.0  # of a box, for its words
-TOP, BOTTOM = 72.0, 46.0  # above the higher tower, and below both
+TOP, BOTTOM = 66.0, 44.0  # above the higher tower, and below both
 GAP, BLOCK_GAP = 3.0, 12.0
 MEMORY = 16.0  # the middle of its way along the decoder
 LESSONS = {"self_attention": "04", "cross_attention": "04", "feed_forward": "03"}
