@@ -18,6 +18,7 @@ from course_lib.viz.drawings.learning.valley import draw_valley
 from course_lib.viz.drawings.model.block_stacks import draw_block_stacks
 from course_lib.viz.drawings.model.model_strip import draw_model_strip
 from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
+from course_lib.viz.drawings.model.parameter_towers import draw_parameter_towers
 from course_lib.viz.drawings.model.residual_streams import draw_residual_streams
 from course_lib.viz.drawings.model.system_strips import draw_systems
 from course_lib.viz.drawings.words.lookup import draw_lookup
@@ -48,6 +49,7 @@ from course_lib.viz.plots.plot_beam import Branch, plot_beam
 from course_lib.viz.plots.plot_padding import padding_share, plot_padding
 from course_lib.viz.plots.plot_runs import plot_runs
 from course_lib.viz.plots.plot_teacher_forcing import plot_teacher_forcing
+from course_lib.viz.plots.plot_treemap import plot_treemap
 from course_lib.viz.style import new_axes
 from course_lib.viz.web.runs_page import runs_page
 from course_lib.viz.widgets.attention_steps_widget import attention_steps_widget
@@ -102,6 +104,7 @@ __all__ = [
     "draw_next_word",
     "draw_norm_blocks",
     "draw_padding",
+    "draw_parameter_towers",
     "draw_position_clocks",
     "draw_residual_streams",
     "draw_sharpening",
@@ -136,6 +139,7 @@ __all__ = [
     "plot_residual_norms",
     "plot_runs",
     "plot_teacher_forcing",
+    "plot_treemap",
     "positions_widget",
     "predict_shape",
     "quiz",

@@ -63,7 +63,7 @@ def test_a_lesson_of_the_right_form_has_no_problem():
 @pytest.mark.parametrize(
     ("made", "told"),
     [
-        (lesson(markdown("text", "word " * 3001)), "at most 3000"),
+        (lesson(markdown("text", "word " * 3101)), "at most 3100"),
         (lesson(code("long", "x = 1\n" * 351)), "at most 350"),
         (lesson(time="**Time** 45–60 minutes"), "about 5 minutes"),
         (lesson(time="**Time** about 10 minutes"), "about 5 minutes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from jaxtyping import Bool
@@ -10,11 +11,22 @@ from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Panel
-from course_lib.viz.drawings.marks import arc, element, group, label, sign, token, token_width
+from course_lib.viz.drawings.marks import (
+    arc,
+    element,
+    group,
+    label,
+    number,
+    sign,
+    text_width,
+    token,
+    token_width,
+)
 
 Language = Literal["german", "english"]
 WORDS_AT = 118  # the top of the words' boxes
-MASK_AT, MASK_CELL = 162, 15
+MASK_AT, MASK_ROW = 152, 16
+LEAST_GAP, WIDEST_GAP = 3, 22  # between two words
 PADDING = "pad"
 
 
@@ -28,7 +40,8 @@ def self_attention_arcs(
 ) -> Panel:
     """The arcs of one sentence to itself: those of one word in magenta, all others grey.
 
-    A dashed arc with × goes to the first word that the lit one may not look at.
+    A dashed arc with × goes to the first word that the lit one may not look at. Below stands the
+    mask, each column under its word.
 
     Args:
         title: what the picture says.
@@ -36,8 +49,11 @@ def self_attention_arcs(
         mask: True = may attend; rows look, columns are looked at.
         language: of the words.
         lit: the index of the word that the picture is about.
+
+    Raises:
+        ValueError: the words are too long for a row.
     """
-    middles, row = _in_a_row(words, language, WORDS_AT, lit)
+    middles, edges, row = _in_a_row(words, language, WORDS_AT, lit, left=_beside(words))
     quiet, strong = [], []
     top = WORDS_AT - 4
     for i, word in enumerate(words):
@@ -64,8 +80,8 @@ def self_attention_arcs(
     return Panel(
         title=title,
         description=f"Of {', '.join(words)}, {words[lit]} may look at {', '.join(seen)}.",
-        body=group(*quiet, opacity=0.5) + "".join(strong) + row + _square(words, words, mask, lit),
-        height=MASK_AT + MASK_CELL * len(words) + 8,
+        body=group(*quiet, opacity=0.5) + "".join(strong) + row + _table(words, edges, mask, lit),
+        height=MASK_AT + MASK_ROW * len(words) + 4,
     )
 
 
@@ -80,6 +96,8 @@ def cross_attention_lines(
 ) -> Panel:
     """The lines from the words of one sentence, above, to those of another, below.
 
+    As in ``self_attention_arcs``, with the mask below.
+
     Args:
         title: what the picture says.
         targets: the words that look.
@@ -87,72 +105,100 @@ def cross_attention_lines(
         mask: True = may attend.
         languages: of the targets and of the sources.
         lit: the index of the target that the picture is about.
+
+    Raises:
+        ValueError: the words are too long for a row.
     """
-    above, upper = _in_a_row(targets, languages[0], 46, lit)
-    below, lower = _in_a_row(sources, languages[1], WORDS_AT, None)
+    left = _beside(targets)
+    above, _, upper = _in_a_row(targets, languages[0], 46, lit, left=left)
+    below, edges, lower = _in_a_row(sources, languages[1], WORDS_AT, None, left=left)
     lines = []
     for i in sorted(range(len(targets)), key=lambda i: i == lit):  # the lit one above the others
-        strong = i == lit
+        look = {"colour": "accent", "width": 2.4} if i == lit else {"opacity": 0.5}
+        lines += [_line(above[i], below[j], **look) for j in range(len(sources)) if mask[i, j]]
+    hidden = [j for j in range(len(sources)) if not mask[lit, j]]
+    if hidden:
+        end = below[hidden[0]]
         lines += [
-            _line(above[i], below[j], strong=strong) for j in range(len(sources)) if mask[i, j]
+            _line(above[lit], end, colour="soft", dashes="3 4"),
+            sign((end, 103), "×", radius=8),
         ]
     seen = [word for j, word in enumerate(sources) if mask[lit, j]]
     return Panel(
         title=title,
         description=f"{targets[lit]} may look at {', '.join(seen)} of {', '.join(sources)}.",
-        body="".join(lines) + upper + lower + _square(targets, sources, mask, lit),
-        height=MASK_AT + MASK_CELL * len(targets) + 8,
+        body="".join(lines) + upper + lower + _table(targets, edges, mask, lit),
+        height=MASK_AT + MASK_ROW * len(targets) + 4,
     )
 
 
-def _line(above: float, below: float, *, strong: bool) -> str:
-    d = f"M{above:.1f} 73C{above:.1f} 96 {below:.1f} 94 {below:.1f} 116"
+def _line(
+    above: float,
+    below: float,
+    *,
+    colour: str = "line",
+    width: float = 1,
+    opacity: float | None = None,
+    dashes: str | None = None,
+) -> str:
+    d = f"M{number(above)} 73C{number(above)} 96 {number(below)} 94 {number(below)} 116"
     return element(
         "path",
         d=d,
         fill="none",
-        stroke=ink("accent" if strong else "line"),
-        stroke_width=2.4 if strong else 1,
-        stroke_opacity=None if strong else 0.5,
+        stroke=ink(colour),
+        stroke_width=float(width),
+        stroke_opacity=opacity,
+        stroke_dasharray=dashes,
     )
 
 
 def _in_a_row(
-    words: Sequence[str], language: Language, y: float, lit: int | None
-) -> tuple[list[float], str]:
-    """Words in a row over the panel: their middles, and their boxes."""
+    words: Sequence[str], language: Language, y: float, lit: int | None, *, left: float
+) -> tuple[list[float], list[float], str]:
+    """Words in a row: their middles, the edges of a column for each, and their boxes."""
     widths = [token_width(word) for word in words]
-    gap = min(26, (WIDTH - 8 - sum(widths)) / max(1, len(words) - 1))
-    x = (WIDTH - sum(widths) - gap * (len(words) - 1)) / 2
-    middles, boxes = [], []
+    n_gaps = max(1, len(words) - 1)
+    gap = min(WIDEST_GAP, (WIDTH - 2 - left - sum(widths)) / n_gaps)
+    if gap < LEAST_GAP:
+        raise ValueError(f"expected words that fit into {WIDTH} pixels, got {', '.join(words)}")
+    x = left + (WIDTH - 2 - left - sum(widths) - gap * (len(words) - 1)) / 2
+    middles, edges, boxes = [], [x], []
     for i, (word, width) in enumerate(zip(words, widths, strict=True)):
         kind: Literal["german", "english", "padding"] = "padding" if word == PADDING else language
         boxes.append(token((x, y), word, language=kind, width=width, strong=i == lit))
         middles.append(x + width / 2)
         x += width + gap
-    return middles, "".join(boxes)
+        edges.append(x - gap / 2)
+    edges[-1] -= gap / 2
+    return middles, edges, "".join(boxes)
+
+
+def _beside(rows: Sequence[str]) -> float:
+    """The room that the words beside the mask need."""
+    return max(text_width(word, 12, bold=True) for word in rows) + 8
 
 
 def _rise(distance: float) -> float:
     return min(76, 14 + abs(distance) * 0.36)
 
 
-def _square(rows: Sequence[str], columns: Sequence[str], mask: Tensor, lit: int) -> str:
+def _table(rows: Sequence[str], edges: Sequence[float], mask: Tensor, lit: int) -> str:
     """The mask: a row for each word that looks, hatched where it may not."""
-    x, graphics = WIDTH / 2 - len(columns) * MASK_CELL / 2 + 20, []
+    graphics = []
     for i, word in enumerate(rows):
-        y = MASK_AT + i * MASK_CELL
+        y = MASK_AT + i * MASK_ROW
         cls = "aside bold" if i == lit else "aside"
-        graphics.append(label((x - 6, y + MASK_CELL / 2), word, cls=cls, anchor="end"))
-        for j in range(len(columns)):
+        graphics.append(label((edges[0] - 6, y + MASK_ROW / 2), word, cls=cls, anchor="end"))
+        for j, (x, end) in enumerate(pairwise(edges)):
             colour = ("accent" if i == lit else "hair") if mask[i, j] else "hidden"
             graphics.append(
                 element(
                     "rect",
-                    x=x + j * MASK_CELL,
+                    x=x,
                     y=float(y),
-                    width=MASK_CELL,
-                    height=MASK_CELL,
+                    width=end - x,
+                    height=MASK_ROW,
                     fill=ink(colour),
                     stroke=ink("page"),
                     stroke_width=1.5,

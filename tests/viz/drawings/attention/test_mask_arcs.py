@@ -17,7 +17,7 @@ WORDS = ["we", "like", "tea", PADDING]
 
 def square(panel):
     """What each cell of the mask is filled with, in order."""
-    return re.findall(r'width="15" height="15" fill="([^"]+)"', panel.body)
+    return re.findall(r'height="16" fill="([^"]+)"', panel.body)
 
 
 @pytest.mark.parametrize("lit", [0, 1, 2])
@@ -57,3 +57,30 @@ def test_cross_attention_has_a_line_for_each_pair_that_is_allowed():
     )
     assert (len(strong), len(quiet)) == (3, 3)
     assert len(square(panel)) == 8
+    assert "×" in panel.body
+
+
+def test_each_column_of_the_mask_stands_below_its_word():
+    mask = torch.ones(4, 4, dtype=torch.bool)
+    for panel in (
+        self_attention_arcs("Self", WORDS, mask, language="english", lit=0),
+        cross_attention_lines("Cross", WORDS, WORDS, mask, languages=("german", "english"), lit=0),
+    ):
+        boxes = re.findall(r'<rect x="([\d.]+)" y="118.0" width="([\d.]+)"', panel.body)
+        cells = re.findall(
+            r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="16"', panel.body
+        )
+        for (x, width), (left, reach) in zip(boxes, cells[:4], strict=True):
+            assert float(left) - 0.1 <= float(x)
+            assert float(x) + float(width) <= float(left) + float(reach) + 0.1
+
+
+def test_words_without_room_are_refused():
+    with pytest.raises(ValueError, match="340 pixels, got .*geschwindigkeit"):
+        self_attention_arcs(
+            "x",
+            ["geschwindigkeitsbegrenzung"] * 3,
+            torch.ones(3, 3, dtype=torch.bool),
+            language="german",
+            lit=0,
+        )
