@@ -21,6 +21,7 @@ from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
 from course_lib.viz.drawings.model.parameter_towers import draw_parameter_towers
 from course_lib.viz.drawings.model.residual_streams import draw_residual_streams
 from course_lib.viz.drawings.model.system_strips import draw_systems
+from course_lib.viz.drawings.words.beam_trees import draw_beam_trees
 from course_lib.viz.drawings.words.lookup import draw_lookup
 from course_lib.viz.drawings.words.merges import draw_merges
 from course_lib.viz.drawings.words.next_word import draw_next_word
@@ -92,6 +93,7 @@ __all__ = [
     "depth_widget",
     "describe",
     "draw_attention",
+    "draw_beam_trees",
     "draw_block_stacks",
     "draw_bootstrap",
     "draw_cache_steps",

@@ -17,6 +17,7 @@ from course_lib.viz.drawings.marks import element, group, label, number, swing, 
 
 Language = Literal["german", "english"]
 LEAST = 0.05  # the smallest weight that is drawn
+OPACITY = {"line": "0.28", "accent": "1"}  # of lines whose colour does not tell their weight
 WIDEST = 11.0  # the line of weight 1, in pixels
 STEP, SMALLEST_STEP, TALLEST = 28, 20, 420
 NARROWEST = 90  # between the columns
@@ -48,7 +49,8 @@ def attention_columns(
             its others the colour of attention, and all other lines are grey. None: all lines have
             the colour of attention.
         headings: of the queries and of the keys.
-        glosses: what a word means, written beside it in small letters.
+        glosses: what a word means, written beside it in small letters; only beside the keys where
+            the queries are the same words.
         note: below the title; by default what the lit query's strongest line says.
 
     Raises:
@@ -63,7 +65,9 @@ def attention_columns(
     if bool((weights < 0).any()) or bool(((weights.sum(-1) - 1).abs() > 0.01).any()):
         sums = ", ".join(f"{float(each):.2f}" for each in weights.sum(-1))
         raise ValueError(f"expected rows of weights from 0 to 1 that sum to 1, got sums {sums}")
-    glosses = glosses or {}
+    left_glosses = glosses or {}
+    # Where both columns have the same words, one of them is enough to say what they mean.
+    right_glosses = {} if list(queries) == list(keys) else left_glosses
     strongest = None if lit is None else int(weights[lit].argmax())
     if note is None:
         note = ""
@@ -73,8 +77,8 @@ def attention_columns(
     top = 72 if note else 54  # the middle of the first word
     rows = max(len(queries), len(keys))
     step = min(STEP, (TALLEST - top - 12) / max(1, rows - 1))
-    left = max(_width(word, glosses) for word in [*keys, headings[1]]) + MARGIN
-    right = WIDTH - MARGIN - max(_width(word, glosses) for word in [*queries, headings[0]])
+    left = max(_width(word, left_glosses) for word in [*keys, headings[1]]) + MARGIN
+    right = WIDTH - MARGIN - max(_width(word, right_glosses) for word in [*queries, headings[0]])
     if step < SMALLEST_STEP or right - left < NARROWEST or text_width(note, 12) > WIDTH:
         raise ValueError(
             f"{rows} rows, with {max(keys, key=len)!r} and {max(queries, key=len)!r} for the "
@@ -90,6 +94,7 @@ def attention_columns(
         x: float,
         anchor: Literal["start", "end"],
         bold: int | None,
+        glosses: Mapping[str, str],
     ) -> list[str]:
         texts = [label((x, top - 24), heading, cls="aside", anchor=anchor)]
         for i, word in enumerate(words):
@@ -109,13 +114,30 @@ def attention_columns(
             ),
             fill="none",
             stroke=ink(look),
+            stroke_opacity=OPACITY.get(look),
         )
         for look, alike in groupby(_looks(weights, lit, strongest), key=itemgetter(0))
     ]
     parts = [
         *lines,
-        *column(keys, languages[1], headings[1], x=left, anchor="end", bold=strongest),
-        *column(queries, languages[0], headings[0], x=right, anchor="start", bold=lit),
+        *column(
+            keys,
+            languages[1],
+            headings[1],
+            x=left,
+            anchor="end",
+            bold=strongest,
+            glosses=left_glosses,
+        ),
+        *column(
+            queries,
+            languages[0],
+            headings[0],
+            x=right,
+            anchor="start",
+            bold=lit,
+            glosses=right_glosses,
+        ),
     ]
     return Panel(
         title=title,
@@ -144,12 +166,11 @@ def _looks(
 
 def _line(key: tuple[float, float], query: tuple[float, float], weight: float, *, look: str) -> str:
     """A line as wide as the weight, in the colour of its group."""
-    opacity = {"line": 0.28, "accent": 1.0, "attention": min(0.9, 0.2 + 0.8 * weight)}[look]
     return element(
         "path",
         d=swing(key, query),
         stroke_width=max(1.0, WIDEST * weight),
-        stroke_opacity=number(opacity, 2),
+        stroke_opacity=None if look in OPACITY else number(min(0.9, 0.2 + 0.8 * weight), 2),
     )
 
 

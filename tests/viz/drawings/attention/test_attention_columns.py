@@ -20,7 +20,7 @@ def lines(panel):
     """Colour, width and the heights of both ends of each line."""
     found = []
     for colour, paths in re.findall(
-        r'<g fill="none" stroke="var\(--(\w+)\)">(.*?)</g>', panel.body
+        r'<g fill="none" stroke="var\(--(\w+)\)"[^>]*>(.*?)</g>', panel.body
     ):
         for d, width in re.findall(r'd="([^"]*)" stroke-width="([\d.]+)"', paths):
             numbers = [float(each) for each in re.findall(r"[\d.]+", d)]
@@ -86,6 +86,14 @@ def test_self_attention_has_its_words_in_both_columns():
     ends = re.findall(r'anchor="end"[^>]*>([^<]+)<', panel.body)
     assert ends == ["key", *QUERIES]
     assert all(panel.body.count(f">{word}<") == 2 for word in QUERIES)
+
+
+def test_the_same_words_in_both_columns_are_explained_once():
+    glosses = {"cat": "Katze"}
+    once = columns(torch.eye(3), keys=QUERIES, glosses=glosses).body
+    assert once.count('class="aside">Katze<') == 1
+    twice = columns(torch.eye(3), keys=["cat", "cat", "the"], glosses=glosses).body
+    assert twice.count('class="aside">Katze<') == 3
 
 
 def test_more_keys_than_queries_make_it_as_high_as_the_keys_need():
