@@ -209,7 +209,8 @@ def own_lines(cell: NotebookNode) -> list[str]:
         return lines
     statements = ast.parse(cell.source).body
     imports = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
-    return lines[imports[-1].end_lineno :] if imports else lines
+    below = lines[imports[-1].end_lineno :] if imports else lines
+    return "\n".join(below).strip("\n").splitlines()
 
 
 RULES: tuple[Rule, ...] = (
