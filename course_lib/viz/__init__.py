@@ -12,7 +12,7 @@ from course_lib.viz.drawings.attention.head_sum import draw_head_sum
 from course_lib.viz.drawings.attention.mask_arcs import cross_attention_lines, self_attention_arcs
 from course_lib.viz.drawings.drawing import Drawing, Film
 from course_lib.viz.drawings.learning.bootstrap_film import draw_bootstrap
-from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learning
+from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learning, load_learning
 from course_lib.viz.drawings.learning.sharpening import draw_sharpening
 from course_lib.viz.drawings.learning.valley import draw_valley
 from course_lib.viz.drawings.model.block_stacks import draw_block_stacks
@@ -122,6 +122,7 @@ __all__ = [
     "interact",
     "live_curves",
     "live_training_widget",
+    "load_learning",
     "mask_widget",
     "model_diagram",
     "new_axes",

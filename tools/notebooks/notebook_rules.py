@@ -1,5 +1,6 @@
 """The rules for a stored lesson: each is a function from the file and its notebook to problems."""
 
+import ast
 import re
 from collections.abc import Callable
 from html import unescape
@@ -23,7 +24,7 @@ QUIZ = re.compile(r"^(viz\.)?(quiz|predict_shape)\(", re.MULTILINE)
 IMAGE, ALT = re.compile(r"<img\b[^>]*>"), re.compile(r'\balt="([^"]*)"')
 CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
 MAX_CAPTION_WORDS = 40
-DRAWING = 'class="dw dw-figure'
+DRAWING = '<figure class="dw dw-figure'
 SENTENCE_END = re.compile(r"[.?!][)'\"”]?$")
 LIGHT_PAGE = re.compile(r"\b(dark|pale|bright)(er|est)?\b", re.IGNORECASE)
 DATA_LIST = re.compile(r"(\d; [^;]*){3}\d")  # "head 0.0 0.36; head 0.1 0.22; …" is for the plot
@@ -153,7 +154,7 @@ def captions_are_sentences(path: Path, notebook: NotebookNode) -> list[str]:
     for cell in _code(notebook):
         for output in cell.get("outputs", []):
             page = output.get("data", {}).get("text/html", "")
-            alts = ALT.findall(page)
+            alts, is_drawing = ALT.findall(page), DRAWING in page
             for escaped in CAPTION.findall(page):
                 caption = unescape(escaped)
                 wrong = {
@@ -200,9 +201,14 @@ def set_up(notebook: NotebookNode) -> str | None:
 
 
 def own_lines(cell: NotebookNode) -> list[str]:
-    """The lines of a cell, of the set-up cell those below what all lessons share."""
-    source = own_set_up(cell.source).lstrip() if cell.id == SET_UP_ID else cell.source
-    return source.splitlines() or cell.source.splitlines()[-1:]
+    """The lines of a cell, of the set-up cell those below its imports."""
+    lines: list[str] = cell.source.splitlines()
+    if cell.id != SET_UP_ID:
+        return lines
+    statements = ast.parse(cell.source).body
+    imports = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
+    below = lines[imports[-1].end_lineno :] if imports else lines
+    return "\n".join(below).strip("\n").splitlines()
 
 
 RULES: tuple[Rule, ...] = (

@@ -9,6 +9,7 @@ the controls of a film. Where nothing runs, there is no control that does nothin
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
+from pathlib import Path
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -15,6 +18,7 @@ from course_lib.viz.drawings.attention.attention_columns import attention_column
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
 from course_lib.viz.drawings.marks import LINE, element, label, text_width
 
+LEARNING = Path(__file__).parents[3] / "assets" / "learning.json"
 FIRST, GAP = 36, 16  # the first source sentence's middle, and the space between two pairs
 MOST_LINES, TALLEST = 2, 440
 MISSING = "\u00a0" * 4  # what is underlined where a word is missing
@@ -39,11 +43,31 @@ class Snapshot:
     weights: Float[Tensor, "targets sources"]
 
 
+def load_learning() -> tuple[list[list[str]], list[list[str]], list[Snapshot]]:
+    """Sources, references and snapshots of the run that the course stores: of a translator like
+    the training lesson's, for ``draw_learning``.
+    """
+    stored = json.loads(LEARNING.read_text("utf-8"))
+    sources, references = (
+        [text.split() for text in stored[name]] for name in ("sources", "references")
+    )
+    snapshots = [
+        Snapshot(
+            step=seen["step"],
+            translations=[text.split() for text in seen["translations"]],
+            weights=torch.tensor(seen["weights"]),
+        )
+        for seen in stored["snapshots"]
+    ]
+    return sources, references, snapshots
+
+
 def draw_learning(
     sources: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
     snapshots: Sequence[Snapshot],
     *,
+    start: int = -1,
     caption: str = "",
 ) -> Film:
     """Draw a run's snapshots: the translations on the left, one attention matrix on the right.
@@ -55,6 +79,7 @@ def draw_learning(
         sources: the words of each German sentence; four or five.
         references: the words of its English translation.
         snapshots: of one run, in order; at least two.
+        start: the index of the snapshot that is shown first.
         caption: one sentence that a person would say.
 
     Raises:
@@ -103,7 +128,7 @@ def draw_learning(
             "on average."
         )
         frames.append(Frame([written, looks], says))
-    return Film(frames, start=-1, seconds=1.8, name="training step", caption=caption)
+    return Film(frames, start=start, seconds=1.8, name="training step", caption=caption)
 
 
 def mark_words(words: Sequence[str], reference: Sequence[str]) -> list[Marked]:

@@ -180,7 +180,7 @@ def _panel(
     return Panel(
         title=source,
         note=f"epoch {epoch}: probability of the right word",
-        description=f"After {epoch} epochs, probability of each right word: {told}.{blindly}",
+        description=f"Epoch {epoch}, probability of each right word: {told}.{blindly}",
         body=group(*graphics),
         height=height,
     )

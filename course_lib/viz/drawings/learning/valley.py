@@ -98,6 +98,7 @@ def draw_valley(
             for name, path in points.items()
         ),
         caption=caption,
+        wide=len(points) == 3,
     )
 
 

@@ -9,10 +9,20 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import element, label, text_width
 
-FIRST, ROW, BETWEEN = 86.0, 26.0, 18.0  # the top of the first row; rows and batches apart
+FIRST = 86.0  # the top of the first row
 BOX_HEIGHT, LEFT = 20.0, 26.0  # of a token's box; room for the number of its sentence
 WIDEST, NARROWEST = 28.0, 14.0  # of a token's box
 TALLEST = 420.0  # a panel
+
+
+class Spacing(NamedTuple):
+    """How far rows and batches are apart."""
+
+    row: float
+    between: float
+
+
+BOXES, LINES = Spacing(26.0, 18.0), Spacing(3.0, 6.0)  # a box for a token, a line for a sentence
 
 
 class Batch(NamedTuple):
@@ -32,7 +42,8 @@ def draw_padding(
 ) -> Drawing:
     """Draw the same sentences in batches of several orders, a panel for each.
 
-    The shares of padding are computed here: each batch is as wide as its longest sentence.
+    The shares of padding are computed here: each batch is as wide as its longest sentence. Where
+    there is no room for a box for each token, each sentence is a thin line.
 
     Args:
         lengths: tokens of each sentence.
@@ -64,7 +75,9 @@ def draw_padding(
         if text_width(name, bold=True) > WIDTH:
             raise ValueError(f"expected names of orders that fit into a line, got {name!r}")
         drawn[name] = [_batch(rows, lengths) for rows in batches]
-    height = max(map(_height, drawn.values()))
+    spacing, height = BOXES, _height(drawn, BOXES)
+    if height > TALLEST:
+        spacing, height = LINES, _height(drawn, LINES)
     if height > TALLEST:
         raise ValueError(
             f"expected batches that fit into {TALLEST:.0f} pixels, got {len(lengths)} sentences in "
@@ -72,7 +85,9 @@ def draw_padding(
         )
     return Drawing(
         *(
-            _panel(name, batches, lengths, width=width, height=height, lit=name == lit)
+            _panel(
+                name, batches, lengths, spacing=spacing, width=width, height=height, lit=name == lit
+            )
             for name, batches in drawn.items()
         ),
         caption=caption,
@@ -84,8 +99,14 @@ def _batch(rows: Sequence[int], lengths: Sequence[int]) -> Batch:
     return Batch(rows, longest, sum(longest - lengths[i] for i in rows))
 
 
-def _height(batches: Sequence[Batch]) -> float:
-    return FIRST + ROW * sum(len(batch.rows) for batch in batches) + BETWEEN * (len(batches) - 1)
+def _height(drawn: Mapping[str, Sequence[Batch]], spacing: Spacing) -> float:
+    """Of the tallest panel."""
+    most = max(
+        spacing.row * sum(len(batch.rows) for batch in batches)
+        + spacing.between * (len(batches) - 1)
+        for batches in drawn.values()
+    )
+    return FIRST + most
 
 
 def _panel(
@@ -93,6 +114,7 @@ def _panel(
     batches: Sequence[Batch],
     lengths: Sequence[int],
     *,
+    spacing: Spacing,
     width: float,
     height: float,
     lit: bool,
@@ -104,7 +126,7 @@ def _panel(
         label((0, 48), share, cls="big", anchor="start", colour="accent" if lit else None),
         label(
             (100, 53),
-            f"padding: {pads} of {total} boxes",
+            f"padding: {pads:,} of {total:,} {'boxes' if spacing is BOXES else 'tokens'}",
             cls="aside",
             anchor="start",
         ),
@@ -112,26 +134,36 @@ def _panel(
     y = FIRST
     for batch in batches:
         for i in batch.rows:
-            graphics.append(
-                label((LEFT - 10, y + BOX_HEIGHT / 2), str(i + 1), cls="aside", anchor="end")
-            )
-            graphics += [
-                _box(LEFT + width * at, y, width, real=at < lengths[i])
-                for at in range(batch.longest)
-            ]
-            y += ROW
-        y += BETWEEN
-    told = "; ".join(
-        f"rows {', '.join(str(i + 1) for i in batch.rows)} of "
-        f"{', '.join(str(lengths[i]) for i in batch.rows)} tokens, {batch.pads} padding"
-        for batch in batches
-    )
+            if spacing is BOXES:
+                at = (LEFT - 10, y + BOX_HEIGHT / 2)
+                graphics.append(label(at, str(i + 1), cls="aside", anchor="end"))
+                graphics += [
+                    _box(LEFT + width * at, y, width, real=at < lengths[i])
+                    for at in range(batch.longest)
+                ]
+            else:
+                graphics.append(_line(0, lengths[i], y, width, real=True))
+                if batch.longest > lengths[i]:
+                    graphics.append(_line(lengths[i], batch.longest, y, width, real=False))
+            y += spacing.row
+        y += spacing.between
+    told = "; ".join(_told(batch, lengths, spacing) for batch in batches)
     return Panel(
         title=name,
         description=f"{len(batches)} batches. {told}. In all, {pads} of {total} are pads, {share}.",
         body="".join(graphics),
         height=height,
     )
+
+
+def _told(batch: Batch, lengths: Sequence[int], spacing: Spacing) -> str:
+    """A batch in words."""
+    if spacing is LINES:
+        shortest = min(lengths[i] for i in batch.rows)
+        return f"{len(batch.rows)} rows of {shortest} to {batch.longest}, {batch.pads} padding"
+    numbers = ", ".join(str(i + 1) for i in batch.rows)
+    tokens = ", ".join(str(lengths[i]) for i in batch.rows)
+    return f"rows {numbers} of {tokens} tokens, {batch.pads} padding"
 
 
 def _box(x: float, y: float, width: float, *, real: bool) -> str:
@@ -145,4 +177,16 @@ def _box(x: float, y: float, width: float, *, real: bool) -> str:
         fill=ink("german-box" if real else "hidden"),
         stroke=ink("german" if real else "line"),
         stroke_dasharray=None if real else "3 3",
+    )
+
+
+def _line(start: int, end: int, y: float, width: float, *, real: bool) -> str:
+    """All tokens of a sentence, or all its padding."""
+    return element(
+        "rect",
+        x=float(width * start),
+        y=float(y),
+        width=float(width * (end - start)),
+        height=LINES.row - 0.6,
+        fill=ink("german" if real else "hair"),
     )

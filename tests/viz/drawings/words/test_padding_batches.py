@@ -68,10 +68,21 @@ def test_everything_lies_inside_the_panel_even_with_the_longest_sentences():
         ({"orders": {"Sorted": [[0, 1], [2, 3], [4, 4]]}}, "sentences 0 to 5, each once"),
         ({"orders": {"Sorted": [[0, 1, 2, 3, 4, 5], []]}}, "sentences 0 to 5, each once"),
         ({"lit": "Unsorted"}, "one of As they come, Sorted, got 'Unsorted'"),
-        ({"lengths": [2] * 16, "orders": {"Sorted": [list(range(16))]}}, "draw fewer"),
+        ({"lengths": [2] * 120, "orders": {"Sorted": [list(range(120))]}}, "draw fewer"),
         ({"orders": {"x" * 60: [list(range(6))]}, "lit": "x" * 60}, "fit into a line"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         drawing(**changes)
+
+
+def test_where_boxes_have_no_room_a_sentence_is_a_line_of_its_length():
+    lengths = [3, 9] * 20
+    (panel,) = draw_padding(lengths, {"Sorted": [list(range(40))]}, lit="Sorted").panels
+    found = re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="2.4"', panel.body)
+    drawn = [float(width) for width in found]
+    assert len(drawn) == 40 + 20  # a line for each sentence, and one for the padding of the short
+    assert drawn[0] / drawn[2] == pytest.approx(3 / 9, abs=0.01)
+    assert drawn[0] + drawn[1] == pytest.approx(drawn[2], abs=0.2)
+    assert "120 of 360 tokens" in panel.body
