@@ -251,5 +251,5 @@ def _check_accent(accent: str | None, names: Collection[str]) -> None:
     if accent is not None and accent not in names:
         raise ValueError(
             f"accent must be one of {', '.join(map(repr, names))}, got {accent!r}: "
-            "it is the name of what the text speaks of"
+            "it names what the text is about"
         )

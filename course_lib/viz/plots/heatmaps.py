@@ -20,6 +20,7 @@ from course_lib.viz.plots.attention_summary import (
     mean_entropy,
 )
 from course_lib.viz.style import (
+    HAIR,
     HATCHED,
     INK,
     PAGE,
@@ -315,7 +316,7 @@ def draw_matrix(
         high = low + 1
     # Hidden cells are left out of the image, so the hatched background of the axes shows there.
     ax.patch.set(**(HATCHED if np.ma.is_masked(shown) else {}), linewidth=0)
-    ax.spines[:].set_visible(False)
+    ax.spines[:].set(visible=True, color=HAIR, linewidth=0.8)  # zero is the page: say where it ends
     colours = palette(quantity, signed=signed)
     return ax.imshow(
         shown, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest"

@@ -47,7 +47,7 @@ def test_many_lines_are_a_series_of_one_colour_unless_one_is_spoken_of():
 
 @pytest.mark.parametrize("draw", ["curves", "bars"])
 def test_an_accent_on_nothing_is_refused(draw):
-    with pytest.raises(ValueError, match="accent must be one of 'a', got 'b': it is the name"):
+    with pytest.raises(ValueError, match="accent must be one of 'a', got 'b': it names what"):
         if draw == "curves":
             plot_curves({"a": [1.0]}, accent="b", **NAMES)
         else:
