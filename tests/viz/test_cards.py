@@ -7,7 +7,7 @@ from course_lib.viz.cards import COLOURS, card_css
 
 def test_cards_have_the_colours_of_the_course_and_no_others():
     rules = re.sub(r"--[\w-]+:[^;]*;", "", card_css())
-    assert not re.search(r"#[0-9a-f]{3,6}\b|rgb|hsl", rules)
+    assert not re.search(r"#[0-9a-f]{3,6}\b|\b(rgb|hsl)a?\(", rules)
     used = {*re.findall(r"var\(--([\w-]+)", card_css())}
     assert used - {"verdict", "tint", "jp-code-font-family"} == {*COLOURS}
 

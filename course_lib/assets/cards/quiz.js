@@ -38,7 +38,7 @@ function cardOf(question) {
       card.dataset.verdict = verdict;
       const first = make("span", { className: "course-verdict" }, `${MARKS[verdict]} ${sentence}`);
       card.replaceChildren(make("p", {}, first, more ? ` ${more}` : ""));
-      question.dataset.state = sentence;
+      question.dataset.state = String(Number(question.dataset.state) + 1);
       if (verdict === "right") card.append(make("p", {}, why));
       folded.hidden = verdict === "right";
     },
@@ -118,5 +118,5 @@ export function mount(element) {
   const list = /** @type {HTMLElement | null} */ (question.querySelector("ul"));
   if (list) letChoose(question, list);
   else letType(question);
-  question.dataset.state = "not answered";
+  question.dataset.state = "0"; // how many answers were given: each is announced, the same one, too
 }
