@@ -154,7 +154,7 @@ def captions_are_sentences(path: Path, notebook: NotebookNode) -> list[str]:
     for cell in _code(notebook):
         for output in cell.get("outputs", []):
             page = output.get("data", {}).get("text/html", "")
-            alts, is_drawing = ALT.findall(page), DRAWING in page
+            alts = ALT.findall(page)
             for escaped in CAPTION.findall(page):
                 caption = unescape(escaped)
                 wrong = {
