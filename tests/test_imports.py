@@ -1,6 +1,6 @@
 import pytest
 
-HEAVY = {"matplotlib", "ipywidgets", "tokenizers", "datasets", "sacrebleu", "pandas"}
+HEAVY = {"matplotlib", "seaborn", "ipywidgets", "tokenizers", "datasets", "sacrebleu", "pandas"}
 
 
 @pytest.mark.smoke
@@ -13,4 +13,4 @@ def test_importing_a_package_loads_none_of_the_heavy_dependencies(module, loaded
 
 @pytest.mark.slow
 def test_importing_the_plots_loads_neither_pandas_nor_the_scores(loaded):
-    assert {"pandas", "sacrebleu", "tokenizers"}.isdisjoint(loaded["course_lib.viz"])
+    assert {"seaborn", "pandas", "sacrebleu", "tokenizers"}.isdisjoint(loaded["course_lib.viz"])

@@ -94,10 +94,13 @@ def palette(quantity: Quantity, *, signed: bool) -> LinearSegmentedColormap:
     if quantity not in QUANTITIES:
         options = ", ".join(map(repr, QUANTITIES))
         raise ValueError(f"quantity must be one of {options}, got {quantity!r}")
+    import seaborn as sns  # late, because it imports pandas
+
     below, above = (COLOURS[name].light for name in QUANTITIES[quantity])
     name = f"{quantity}, signed" if signed else quantity
     colours = [below, PAGE, above] if signed else [PAGE, above]
-    return LinearSegmentedColormap.from_list(name, colours, N=257)
+    stops = sns.blend_palette(colours, 257)  # an odd number: zero is the page's colour
+    return LinearSegmentedColormap.from_list(name, stops, N=257)
 
 
 @styled

@@ -25,6 +25,7 @@ IMAGE, ALT = re.compile(r"<img\b[^>]*>"), re.compile(r'\balt="([^"]*)"')
 CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
 MAX_CAPTION_WORDS = 40
 DRAWING = '<figure class="dw dw-figure'
+IMPORTS = ast.Import | ast.ImportFrom
 SENTENCE_END = re.compile(r"[.?!][)'\"”]?$")
 LIGHT_PAGE = re.compile(r"\b(dark|pale|bright)(er|est)?\b", re.IGNORECASE)
 DATA_LIST = re.compile(r"(\d; [^;]*){3}\d")  # "head 0.0 0.36; head 0.1 0.22; …" is for the plot
@@ -202,13 +203,12 @@ def set_up(notebook: NotebookNode) -> str | None:
 
 def own_lines(cell: NotebookNode) -> list[str]:
     """The lines of a cell, of the set-up cell those below its imports."""
-    lines: list[str] = cell.source.splitlines()
     if cell.id != SET_UP_ID:
-        return lines
-    statements = ast.parse(cell.source).body
-    imports = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
-    below = lines[imports[-1].end_lineno :] if imports else lines
-    return "\n".join(below).strip("\n").splitlines()
+        return list(cell.source.splitlines())
+    source = own_set_up(cell.source) or cell.source
+    imports = [each for each in ast.parse(source).body if isinstance(each, IMPORTS)]
+    lines = source.splitlines()[imports[-1].end_lineno if imports else 0 :]
+    return "\n".join(lines).strip("\n").splitlines()
 
 
 RULES: tuple[Rule, ...] = (

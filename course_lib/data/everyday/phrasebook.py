@@ -139,11 +139,15 @@ def _name(rng: random.Random) -> str:
     return invented_name(rng) if rng.random() < INVENTED else rng.choice(MEN + MEN_IN_S + WOMEN)
 
 
+def _city(rng: random.Random) -> TextPair:
+    return rng.choice([*(TextPair(city, city) for city in CITIES), *TRANSLATED_CITIES])
+
+
 # A text is the same in both languages.
 _GIVEN: dict[str, Callable[[random.Random], str | TextPair]] = {
     "name": _name,
     "surname": lambda rng: rng.choice(SURNAMES),
-    "city": lambda rng: rng.choice([*CITIES, *TRANSLATED_CITIES]),
+    "city": _city,
     "number": lambda rng: str(rng.randint(2, 99)),
     "hour": lambda rng: str(rng.randint(1, 12)),
     "year": lambda rng: str(rng.randint(1950, 2030)),

@@ -128,7 +128,7 @@ def test_what_lessons_share_of_the_set_up_cell_is_told_from_what_a_lesson_adds()
     own = "\n\nimport math\n\nmath.pi"
     cell = code("set-up", f"{SET_UP}{own}")
     assert rules.set_up(notebook(cell)) == SET_UP
-    assert rules.own_lines(cell) == ["import math", "", "math.pi"]
+    assert rules.own_lines(cell) == ["math.pi"]
 
 
 def test_a_set_up_cell_may_have_as_many_lines_of_its_own_as_any_cell(tmp_path: Path) -> None:
