@@ -14,7 +14,7 @@ from course_lib.viz.drawings.marks import arrow, element, label, number, signed,
 
 # First one position at a time, for the fast hand; then a whole turn or more of it from one frame to
 # the next, so that it stands still near twelve and the slower ones are seen to move.
-POSITIONS = (0, 1, 2, 3, 4, 5, 6, 13, 19, 25, 44)
+POSITIONS = (0, 1, 2, 3, 5, 19, 44)
 MOST_PAIRS, LARGEST_RADIUS, LARGEST_CELL = 8, 36.0, 42.0
 SPEED_AT, CLOCKS_AT = 36, 58
 
@@ -23,7 +23,7 @@ def draw_position_clocks(
     table: Float[Tensor, "positions d_model"],
     positions: Sequence[int] = POSITIONS,
     *,
-    start: int = 5,
+    start: int = 4,
     caption: str = "",
 ) -> Film:
     """Draw a few positions, each as a row of clocks and as its row of the table.
