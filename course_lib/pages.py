@@ -31,7 +31,9 @@ SCROLLING = Path(__file__).parent / "assets" / "widgets" / "scrolling.js"
 STYLE = Path(__file__).parent / "assets" / "pages" / "page.css"
 CELLS = STYLE.with_name("cells.css")
 DARK = "screen and (prefers-color-scheme: dark)"
-FOLDED = """{% block input_group %}{% if cell.metadata.get('jupyter', {}).get('source_hidden') %}
+# Of the set-up cell, a page has the picture only.
+FOLDED = """{% block input_group %}{% if cell.id == "set-up" %}
+{% elif cell.metadata.get('jupyter', {}).get('source_hidden') %}
 <details class="folded"><summary>Code</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}{% endblock %}"""
 # Plots and figures with a script look at the theme that the body names.

@@ -88,6 +88,16 @@ def test_hidden_source_is_folded(tmp_path):
     assert "<details" not in shown
 
 
+def test_of_the_set_up_cell_a_page_has_the_picture_only(tmp_path):
+    output = nbformat.v4.new_output("display_data", {"text/html": "<p>a picture</p>"})
+    path = write_notebook(tmp_path / "a.ipynb", outputs=[output], hidden=True)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].id = "set-up"
+    nbformat.write(notebook, path)
+    page = body(page_of(path))
+    assert "<p>a picture</p>" in page and "cost" not in page and "Code" not in page
+
+
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_cell_that_is_hidden_and_shows_nothing_is_left_out(tmp_path, hidden):
     page = body(page_of(write_notebook(tmp_path / "a.ipynb", "# Title", hidden=hidden)))
