@@ -95,7 +95,7 @@ def test_of_the_set_up_cell_a_page_has_the_picture_only(tmp_path):
     notebook.cells[0].id = "set-up"
     nbformat.write(notebook, path)
     page = body(page_of(path))
-    assert "<p>a picture</p>" in page and "cost" not in page and "Code" not in page
+    assert "<p>a picture</p>" in page and "cost" not in page and "<summary>" not in page
 
 
 @pytest.mark.parametrize("hidden", [True, False])
