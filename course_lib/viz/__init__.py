@@ -60,7 +60,6 @@ from course_lib.viz.widgets.block_widget import block_widget
 from course_lib.viz.widgets.config_widget import config_widget
 from course_lib.viz.widgets.depth_widget import depth_widget
 from course_lib.viz.widgets.einsum_widget import einsum_widget
-from course_lib.viz.widgets.embedding_widget import embedding_widget
 from course_lib.viz.widgets.interactive_figure import InteractiveFigure, interact
 from course_lib.viz.widgets.live import LiveCurves, live_curves
 from course_lib.viz.widgets.live_training_widget import live_training_widget
@@ -114,7 +113,6 @@ __all__ = [
     "draw_valley",
     "draw_word_map",
     "einsum_widget",
-    "embedding_widget",
     "entropy",
     "explore_attention",
     "explore_model",

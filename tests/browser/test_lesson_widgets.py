@@ -22,10 +22,6 @@ def train(lr, momentum, seed):
 # name → the call, and how its first control is moved: "slider", "tick", "select" or typed text
 WIDGETS = {
     "01-positions": ("viz.positions_widget()", "slider"),
-    "02-embedding": (
-        "viz.embedding_widget(model.source_embedding, {'der': 5, 'ein': 7})",
-        "select",
-    ),
     "03-depth": ("viz.depth_widget()", "slider"),
     "04-steps": ("viz.attention_steps_widget(*torch.randn(3, 4, 8), list('abcd'))", "select"),
     "05-einsum": ("viz.einsum_widget()", "ij,jk->ik"),

@@ -42,10 +42,6 @@ WIDGETS = {
         lambda _: viz.positions_widget(),
         {"d_model": 8, "length": 128, "base": 100.0},
     ),
-    "embedding_widget": (
-        lambda model: viz.embedding_widget(model.source_embedding, {"der": 5, "Hund": 9}),
-        {"token": "Hund", "position": 20, "times_root_d": False},
-    ),
     "depth_widget": (lambda _: viz.depth_widget(), {"depth": 8, "norm": "pre"}),
     "attention_steps_widget": (attention_steps, {"query": 2, "steps": 2}),
     "einsum_widget": (lambda _: viz.einsum_widget(), {"subscripts": "ij,jk->ik"}),

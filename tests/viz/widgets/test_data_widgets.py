@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -10,14 +9,12 @@ import course_lib.model as course
 from course_lib.data.batching import bucket
 from course_lib.errors import CourseError
 from course_lib.training.schedules import inverse_sqrt_lr, one_cycle_lr, warmup_cosine_lr
-from course_lib.viz.display import to_png
 from course_lib.viz.plots.plot_beam import Branch
 from course_lib.viz.widgets.attention_steps_widget import attention_steps_widget
 from course_lib.viz.widgets.batch_widget import batch_widget, in_order
 from course_lib.viz.widgets.beam_widget import beam_widget
 from course_lib.viz.widgets.config_widget import config_widget, flops_per_token
 from course_lib.viz.widgets.depth_widget import stack_gradients
-from course_lib.viz.widgets.embedding_widget import embedding_widget
 from course_lib.viz.widgets.live_training_widget import live_training_widget
 from course_lib.viz.widgets.positions_widget import positions_widget
 from course_lib.viz.widgets.schedule_widget import schedule_widget
@@ -29,40 +26,6 @@ def test_with_base_1_all_columns_vary():
     shown = positions_widget()
     shown.controls["base"].value = 1.0
     assert shown.alt.startswith("64 of 64 columns vary over 64 positions")
-
-
-def test_the_embedding_is_scaled_or_not(model):
-    shown = embedding_widget(model.source_embedding, {"der": 5, "Hund": 9})
-    norm = model.source_embedding.tokens.weight[5].norm().item()
-    assert f"vector is {norm * math.sqrt(32):.1f}, that of the position's 4.0" in shown.alt
-    shown.controls["times_root_d"].value = False
-    assert f"vector is {norm:.1f}, that of the position's 4.0" in shown.alt
-
-
-def test_token_position_and_sum_are_drawn_on_the_same_scale_with_the_norms_of_the_two(model):
-    embedding = model.source_embedding
-    figure, _ = embedding_widget(embedding, {"der": 5}).draw("der", position=2, times_root_d=False)
-    vector, encoding = embedding.tokens.weight[5].detach(), embedding.positions.table[2]
-    *strips, bars, _colour_bar = figure.axes
-    for ax, expected in zip(strips, (vector, encoding, vector + encoding), strict=True):
-        assert np.array_equal(ax.images[0].get_array(), expected[None].numpy())
-    assert len({ax.images[0].get_clim() for ax in strips}) == 1
-    norms = [bar.get_width() for bar in bars.patches]
-    assert norms == pytest.approx([vector.norm().item(), encoding.norm().item()])
-
-
-def test_the_legend_of_the_norms_stands_beside_the_title_and_above_the_bars(model):
-    figure, _ = embedding_widget(model.source_embedding, {"der": 5, "Hund": 9}).draw("Hund")
-    to_png(figure)
-    legend = figure.legends[0].get_window_extent()
-    assert legend.y0 >= figure.axes[3].get_tightbbox().y1
-    assert legend.x0 >= figure._suptitle.get_window_extent().x1
-
-
-@pytest.mark.parametrize("tokens", [{}, {"a": -1}, {"a": 0, "b": 1000}])
-def test_tokens_that_the_embedding_does_not_have_are_refused(model, tokens):
-    with pytest.raises(CourseError, match="at least one token to an id from 0 to 999, got"):
-        embedding_widget(model.source_embedding, tokens)
 
 
 def test_only_a_residual_keeps_the_gradient_through_depth():
