@@ -56,7 +56,7 @@ def test_explorer_and_diagram_of_the_first_lesson_are_live_and_the_files_are_fol
     page.locator(".ae-layer:visible").first.press("ArrowRight")
     assert '"layer":1' in page.locator(".ae").first.get_attribute("data-state")
     page.locator(".md-controls button").last.click()
-    assert page.get_attribute(".md", "data-step") == "4"
+    assert page.get_attribute(".md", "data-step") == "9"
     page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
     assert not page.evaluate(FOLDED)
 

@@ -109,8 +109,12 @@ function letType(question) {
   card.before(row);
 }
 
-/** @param {HTMLElement} element */
-export function mount(element) {
+/**
+ * @param {HTMLElement} element
+ * @param {{style: string}} code
+ */
+export function mount(element, { style }) {
+  element.prepend(make("style", { textContent: style }));
   const question = /** @type {HTMLElement} */ (element.querySelector(".course-question"));
   question.addEventListener("focusin", ({ target }) => { // JupyterLab would take its keys
     if (target instanceof HTMLElement) target.dataset.lmSuppressShortcuts = "true";

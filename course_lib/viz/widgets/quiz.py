@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from course_lib.errors import CourseError
-from course_lib.viz.cards import card_style
+from course_lib.viz.cards import card_css
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment
 
@@ -55,7 +55,8 @@ class Question:
             f'<div class="course-card course-question" {self._right()}>'
             f"{asked}<details>{folded}</details></div>"
         )
-        return live_fragment(card_style() + card, {"module": bundle("quiz")})
+        # The script brings the style: packed it is a quarter, and a lesson has many questions.
+        return live_fragment(card, {"module": bundle("quiz"), "style": card_css()})
 
     def __repr__(self) -> str:
         # Without the answer: in a terminal it would be printed right below the question.
