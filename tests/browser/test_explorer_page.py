@@ -56,7 +56,7 @@ def test_one_lit_cell_is_dark_in_its_row_and_column_of_the_heatmap(open_explorer
         for key in range(4):
             x = int(at["left"] + (key + 0.12) * at["w"])
             y = int(at["top"] + (query + 0.12) * at["h"])
-            dark = image[y, x, :3].mean() < 60
+            dark = image[y, x, :3].mean() < 80
             assert dark == ((query, key) == (2, 3) or (key == 0 and query != 2)), (query, key)
             point(page, x, y)
             assert focus(page) == {"query": query, "key": key}
@@ -100,7 +100,7 @@ def test_one_lit_cell_is_dark_in_its_head_and_nowhere_else(open_explorer, view):
     found = set()
     for small in at["thumbnails"]:
         x, y = small["x"] + at["w"] * 3.5 / 5, small["y"] + at["h"] * 2.5 / 4
-        if image[int(y), int(x), :3].mean() < 60:
+        if image[int(y), int(x), :3].mean() < 80:
             found.add((small["layer"], small["head"]))
             point(page, x, y)
             assert focus(page) == {"layer": 1, "head": 2, "query": 2, "key": 3}

@@ -60,7 +60,7 @@ def test_explorer_and_diagram_are_live_and_the_diagram_leads_to_pages(open_lesso
     page, _ = open_lesson("00_start_here", width=1280)
     page.locator(".ae[data-state]").first.wait_for()
     page.locator(".md-controls button").last.click()
-    assert page.get_attribute(".md", "data-step") == "4"
+    assert page.get_attribute(".md", "data-step") == "9"
     assert page.get_attribute(".md [data-part=encoder_attention] a", "href") == (
         "04_attention_matmul.html"
     )
@@ -95,7 +95,7 @@ def test_lines_are_short_and_all_begins_at_one_edge_in_the_middle(open_lesson, w
 
 def test_on_a_phone_a_picture_scrolls_and_its_words_do_not(open_lesson, axe):
     page, _ = open_lesson("04_attention_matmul", width=390)
-    figure = page.locator(".course-figure:has(> img[src^='data:image/webp'])").first
+    figure = page.locator(".course-figure:has(> img.plot)").first
     assert figure.locator("img").bounding_box()["width"] >= 480
     assert figure.evaluate("(node) => node.scrollWidth > node.clientWidth")
     figure.evaluate("(node) => { node.scrollLeft = 100; }")
