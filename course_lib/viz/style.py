@@ -98,9 +98,10 @@ def palette(quantity: Quantity, *, signed: bool) -> LinearSegmentedColormap:
 
     below, above = (COLOURS[name].light for name in QUANTITIES[quantity])
     name = f"{quantity}, signed" if signed else quantity
-    colours = [below, PAGE, above] if signed else [PAGE, above]
-    stops = sns.blend_palette(colours, 257)  # an odd number: zero is the page's colour
-    return LinearSegmentedColormap.from_list(name, stops, N=257)
+    stops = sns.blend_palette([PAGE, above], 129)
+    if signed:
+        stops = sns.blend_palette([below, PAGE], 129)[:-1] + stops  # zero is the page's colour
+    return LinearSegmentedColormap.from_list(name, stops, N=len(stops))
 
 
 @styled

@@ -43,13 +43,21 @@ ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def kernel_environment() -> dict[str, str]:
-    """The environment in which every lesson runs: no progress bars, a fixed hash seed, and threads
-    that wait as they do where `course lab` has started them.
+    """The environment in which every lesson runs: no progress bars, a fixed hash seed, threads that
+    wait as they do where `course lab` has started them, and figures as they are stored.
 
     Python's own warning filter stays in force, because it decides what a learner sees.
     """
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
-    return inherited | SPINS | {"COURSE_QUIET": "1", "PYTHONHASHSEED": "0"}
+    return (
+        inherited
+        | SPINS
+        | {
+            "COURSE_QUIET": "1",
+            "PYTHONHASHSEED": "0",
+            STORING: "1",
+        }
+    )
 
 
 def build(path: Path) -> bool:
@@ -110,7 +118,7 @@ def execute(notebook: NotebookNode, path: Path) -> NotebookNode:
         )
         try:
             # Only what is stored needs pictures for pages without a kernel; a check does not.
-            return client.execute(env=kernel_environment() | {STORING: "1"})
+            return client.execute(env=kernel_environment())
         except CellExecutionError as error:
             reason = f"{error.ename}: {error.evalue}"
             raise NotebookError(f"{path}, cell {current!r}: {reason}") from error

@@ -1,5 +1,6 @@
 """The page that translates by itself: what is in it, for each model that comes with the course."""
 
+import json
 import re
 
 import pytest
@@ -38,10 +39,15 @@ def test_each_model_offers_texts_with_translations_and_names_a_model_that_there_
 
 
 def test_attention_goes_from_the_colour_of_the_page_to_its_own_in_both_themes():
-    sizes = (ASSETS / "sizes.js").read_text("utf-8")
-    for theme in ("light", "dark"):
-        page, attention = (getattr(COLOURS[name], theme)[1:] for name in ("page", "attention"))
-        assert f'{theme}: ["{page}", "{attention}"]' in sizes
+    light, dark = (
+        tuple(getattr(COLOURS[name], theme)[1:] for name in ("page", "attention"))
+        for theme in ("light", "dark")
+    )
+    explorer = ASSETS.with_name("explorer")
+    slate = json.loads((explorer / "constants.json").read_text("utf-8"))["palettes"]["slate"]
+    assert (slate.split()[0], slate.split()[-1]) == light
+    script = (explorer / "drawing" / "colour.js").read_text("utf-8")
+    assert f'SLATE_IN_THE_DARK = "{" ".join(dark)}"' in script
 
 
 @pytest.mark.parametrize(
