@@ -77,7 +77,7 @@ def test_a_click_on_the_theme_changes_the_figures_of_a_lesson_too(open_site):
     page = open_site("notebooks/00_start_here", width=1280)
     page.locator(".ae[data-state]").first.wait_for()
     page.locator(".md-controls button").last.click()  # live
-    assert page.get_attribute(".md", "data-step") == "4"
+    assert page.get_attribute(".md", "data-step") == "9"
     for _ in range(3):  # auto, and then both themes
         page.click(".theme-toggle-content button")
         theme = page.evaluate(
