@@ -44,17 +44,22 @@ def under_nbgrader() -> bool:
 
 def load_passed() -> set[str]:
     """The ids of all items passed so far, former ids translated; none if there is no valid file."""
-    return _of_today("passed")
+    return _load()[0]
 
 
 def load_tried() -> set[str]:
     """The ids of all items whose answers did not pass so far, in the same way."""
-    return _of_today("tried") - load_passed()
+    return _load()[1]
 
 
-def _of_today(kind: str) -> set[str]:
+def _load() -> tuple[set[str], set[str]]:
+    """Both, by one look at the file."""
     stored = _stored_ids() or {}
-    return {FORMER_IDS.get(i, i) for i in stored.get(kind, ())} & TABLE.keys()
+    passed, tried = (
+        {FORMER_IDS.get(i, i) for i in stored.get(kind, ())} & TABLE.keys()
+        for kind in ("passed", "tried")
+    )
+    return passed, tried - passed
 
 
 def _stored_ids() -> dict[str, set[str]] | None:
@@ -137,8 +142,7 @@ class Progress:
     """
 
     def __init__(self, passed: Collection[str] | None = None, tried: Collection[str] = ()) -> None:
-        self.passed = load_passed() if passed is None else set(passed)
-        self.tried = load_tried() if passed is None else set(tried)
+        self.passed, self.tried = _load() if passed is None else (set(passed), set(tried))
 
     def rows(self) -> Iterator[tuple[str, list[Entry]]]:
         """Each lesson, "06 masks", with its checked items."""

@@ -41,9 +41,10 @@ def progress_card(
 
 
 def _style() -> str:
-    from course_lib.viz.drawings.colours import forced_variables, variables
+    from course_lib.viz.drawings.colours import forced_variables, short, theme, variables
 
-    return variables() + forced_variables() + _STYLE.read_text("utf-8")
+    css = theme(".course-progress") + _STYLE.read_text("utf-8")
+    return variables() + forced_variables() + short(css)
 
 
 def _next(entry: Entry | None) -> str:

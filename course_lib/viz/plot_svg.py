@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from course_lib.viz.drawings.colours import COLOURS, variables
+from course_lib.viz.drawings.colours import COLOURS, themed, variables
 from course_lib.viz.plot_cells import cells_as_marks, upright
 from course_lib.viz.style import figure_of, styled
 
@@ -87,11 +87,9 @@ def _in_variables(content: str, rules: str) -> tuple[str, str, str]:
     found = dict.fromkeys(["#000000", *_COLOUR.findall(content + rules)])
     meanings = dict.fromkeys(_names()[colour] for colour in found if colour in _names())
     others = [colour for colour in found if colour not in _names()]
-    plain = "".join(f"--{c[1:]}:{c};" for c in others)
-    both = "".join(f"--{c[1:]}:light-dark({c},{dark_of(c)});" for c in others)
     table = variables(list(meanings))
     if others:
-        table += f".dw{{{plain}}}@supports(color:light-dark(red,red)){{.dw{{{both}}}}}"
+        table += themed({colour[1:]: (colour, dark_of(colour)) for colour in others})
 
     def variable(match: re.Match[str]) -> str:
         return f"var(--{_names().get(match[0], match[0][1:])})"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 from course_lib.viz.drawings.colours import COLOURS
@@ -131,6 +131,12 @@ def dress_labels(ax: Axes) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set(fontsize=STYLE["axes.labelsize"], color=STYLE["axes.labelcolor"])
         axis.set_tick_params(color=LINE, labelcolor=INK)
+
+
+def brightness(colour: Any) -> float:
+    """How bright one of matplotlib's colours looks, 0 to 1 (ITU-R BT.601)."""
+    red, green, blue, _ = to_rgba(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
 
 
 def figure_of(picture: Axes | Figure) -> Figure:

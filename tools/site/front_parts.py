@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable
+from functools import cache
 from unittest.mock import patch
 
 import torch
@@ -50,18 +51,19 @@ def next_word(translator: Translator) -> str:
     """A film of how the word after `WRITTEN` is sampled, by the model's own logits."""
     translation, _ = translator.attend(READ)
     step = len(WRITTEN.split())
-    assert "".join(translation.target[:step]).replace("Ġ", " ").strip() == WRITTEN
+    vocabulary = translator.target_vocabulary
+    assert vocabulary.join(translation.target[:step]) == WRITTEN
     source, target = (
-        torch.tensor([vocabulary.encode(tokens)])
-        for vocabulary, tokens in (
+        torch.tensor([tokenizer.encode(tokens)])
+        for tokenizer, tokens in (
             (translator.source_vocabulary, translation.source),
-            (translator.target_vocabulary, [BOS, *translation.target[:step]]),
+            (vocabulary, [BOS, *translation.target[:step]]),
         )
     )
     with torch.inference_mode():
         logits = translator.model.eval()(source, target)[0, -1].clone()
     film = draw_next_word(
-        [token.removeprefix("Ġ") for token in translator.target_vocabulary.tokens],
+        [vocabulary.join([token]).strip() for token in vocabulary.tokens],
         logits,
         drawn=int(logits.argmax()),
         top_p=0.9,
@@ -81,6 +83,7 @@ def diagram(translator: Translator, address: Address) -> str:
     )
 
 
+@cache
 def lesson_lines() -> list[tuple[str, str, str, str]]:
     """Number, title, page and one sentence of each lesson, as docs/map.md has them."""
     return ROW.findall((ROOT / "docs" / "map.md").read_text("utf-8"))

@@ -36,8 +36,11 @@ def preview_page() -> str:
     translator = load_translator(model="everyday")
     translation, attention = translator.attend(READ)
     queries, keys = (
-        [token.replace("Ġ", "") for token in tokens]
-        for tokens in (translation.target, translation.source)
+        [tokenizer.join([token]).strip() for token in tokens]
+        for tokenizer, tokens in (
+            (translator.target_vocabulary, translation.target),
+            (translator.source_vocabulary, translation.source),
+        )
     )
     weights = attention.cross[-1, 0].mean(dim=0)[: len(queries)]
     panel = attention_columns(

@@ -47,13 +47,14 @@ TRANSLATED_CITIES = tuple(
     Zürich=Zurich
     """.split()
 )
-# The names that many pairs have, in German and in English, and what may stand for each.
+# The names that many pairs have, in German and in English, what may stand for each, and what more
+# where it is in no genitive.
 _FREQUENT = (
-    ("Tom", "Tom", MEN),
-    ("Maria", "Maria", WOMEN),
-    ("Maria", "Mary", WOMEN),
-    ("Mary", "Mary", WOMEN),
-    ("Boston", "Boston", CITIES),
+    ("Tom", "Tom", MEN, MEN_IN_S),
+    ("Maria", "Maria", WOMEN, ()),
+    ("Maria", "Mary", WOMEN, ()),
+    ("Mary", "Mary", WOMEN, ()),
+    ("Boston", "Boston", CITIES, ()),
 )
 INVENTED = 0.25  # of the names are syllables at random: nobody's list has all names
 KEPT = 0.15  # of the names and numbers
@@ -69,11 +70,11 @@ def with_variation(pair: TextPair, seed: int = 0) -> TextPair:
     """
     rng = random.Random(f"{seed}/{pair.source_text}/{pair.target_text}")
     source, target = pair
-    for german, english, names in _FREQUENT:
+    for german, english, names, in_s in _FREQUENT:
         if rng.random() < KEPT:
             continue
-        if german == "Tom" and not re.search(r"\bToms\b", source):
-            names = names + MEN_IN_S
+        if not re.search(rf"\b{german}s\b", source):
+            names = [*names, *in_s]
         name = invented_name(rng) if rng.random() < INVENTED else rng.choice(names)
         source, target = _replace(source, target, german, english, name)
     if rng.random() >= KEPT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -79,9 +79,14 @@ def variables(names: Collection[str] = tuple(COLOURS), *, scope: str = ".dw") ->
         names: of the colours.
         scope: a selector, of drawings or of something else in the same colours.
     """
-    light = "".join(f"--{name}:{COLOURS[name].light};" for name in names)
+    return themed({name: COLOURS[name][:2] for name in names}, scope=scope)
+
+
+def themed(colours: Mapping[str, tuple[str, str]], *, scope: str = ".dw") -> str:
+    """CSS of variables, each with its values on light pages and on dark ones."""
+    light = "".join(f"--{name}:{light};" for name, (light, _) in colours.items())
     both = "".join(
-        f"--{name}:light-dark({COLOURS[name].light},{COLOURS[name].dark});" for name in names
+        f"--{name}:light-dark({light},{dark});" for name, (light, dark) in colours.items()
     )
     # A browser that does not know light-dark() keeps the light ones.
     return f"{scope}{{{light}}}@supports(color:light-dark(red,red)){{{scope}{{{both}}}}}"

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
-from course_lib.viz.style import SOFT, STYLE, figure_of
+from course_lib.viz.style import SOFT, STYLE, brightness, figure_of
 
 SAMPLE, GAP = 20.0, 6.0  # points: the sample of a line before its name, and the blanks around it
 LEADING = 1.25  # heights of a line of text between two names
@@ -144,7 +144,7 @@ def _sample(part: Line2D | PolyCollection, xs: list[float], ys: list[float]) -> 
 def _letters(part: Line2D | PolyCollection) -> dict[str, Any]:
     """Of the name: in the colour of its line, if that is dark enough to be read."""
     red, green, blue, opacity = to_rgba(_colour(part))
-    pale = opacity < 1 or 0.299 * red + 0.587 * green + 0.114 * blue > PALE
+    pale = opacity < 1 or brightness((red, green, blue)) > PALE
     return {
         "color": SOFT if pale else (red, green, blue),
         "fontsize": STYLE["legend.fontsize"],

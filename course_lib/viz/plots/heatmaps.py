@@ -26,6 +26,7 @@ from course_lib.viz.style import (
     PAGE,
     SOFT,
     Quantity,
+    brightness,
     dress_labels,
     new_axes,
     palette,
@@ -389,8 +390,7 @@ def _write_numbers(ax: Axes, image: AxesImage, shown: np.ma.MaskedArray, *, unif
         text = f"{number:.{decimals}f}" if shown.dtype.kind == "f" else f"{number}"
         if float(text) == 0:
             continue
-        red, green, blue, _ = image.cmap(image.norm(number))
-        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+        dark = brightness(image.cmap(image.norm(number))) < 0.55
         muted = uniform and number < min(FAINT, 1.01 / keys[row])
         colour = PAGE if dark else SOFT if muted else INK
         ax.text(column, row, text, ha="center", va="center", fontsize=9, color=colour)

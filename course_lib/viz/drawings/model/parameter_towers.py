@@ -124,7 +124,6 @@ def _tower(
             )
         )
         graphics.append(label((LEFT + 10, middle), part.name, anchor="start"))
-
         graphics.append(label((RIGHT - 82, middle), part.lesson, cls="aside", anchor="end"))
         graphics.append(label((RIGHT - 10, middle), f"{part.count:,}", cls="bold", anchor="end"))
         if part.reads_memory:
