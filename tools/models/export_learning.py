@@ -23,14 +23,12 @@ from course_lib.model import record_attention
 from course_lib.training import Recipe, Run, RunOptions, load_recipe, load_training_data, train
 from course_lib.viz.drawings.learning.learning_film import LEARNING
 
-STEPS = (1, 50, 100, 200, 400)  # and after the last one
+STEPS = (1, 50, 200)  # and after the last one
 PAIRS = (
-    ("meine töchter trinken kalte milch .", "my daughters drink cold milk ."),
     (
         "der hund schläft im garten , weil er müde ist .",
         "the dog sleeps in the garden because it is tired .",
     ),
-    ("weil das kind müde ist , schläft es .", "because the child is tired , it sleeps ."),
     ("den kuchen isst der alte könig .", "the old king eats the cake ."),
     ("die alte köchin hat gestern den tee getrunken .", "the old cook drank the tea yesterday ."),
 )

@@ -153,6 +153,7 @@ def vector(
     *,
     largest: float,
     cell: float = CELL,
+    height: float | None = None,
     vertical: bool = False,
     colour: str | None = None,
     digits: int | None = None,
@@ -164,14 +165,16 @@ def vector(
         values: the numbers.
         largest: the absolute value that has the full colour.
         cell: the side of a cell.
+        height: of a cell that is no square.
         vertical: from top to bottom.
         colour: of a quantity, such as "attention"; by default teal for positive and brown for
             negative numbers.
         digits: after the point, of the numbers in the cells; None writes none.
     """
     graphics = []
+    height = height or cell
     for i, value in enumerate(values):
-        x, y = (at[0], at[1] + i * cell) if vertical else (at[0] + i * cell, at[1])
+        x, y = (at[0], at[1] + i * height) if vertical else (at[0] + i * cell, at[1])
         share = min(1.0, abs(value) / largest)
         seen = share > 0.004
         name = colour or ("positive" if value > 0 else "negative")
@@ -181,7 +184,7 @@ def vector(
                 x=float(x),
                 y=float(y),
                 width=float(cell),
-                height=float(cell),
+                height=float(height),
                 cls="cell",
                 fill=ink(name if seen else "none"),
                 fill_opacity=number(share, 2) if seen else None,
@@ -190,7 +193,7 @@ def vector(
         if digits is not None:
             graphics.append(
                 label(
-                    (x + cell / 2, y + cell / 2),
+                    (x + cell / 2, y + height / 2),
                     signed(value, digits),
                     cls="aside bold",
                     colour="page" if share > 0.6 else None,

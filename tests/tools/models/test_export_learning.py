@@ -23,7 +23,8 @@ def test_the_stored_film_is_of_these_sentences_and_of_the_steps_that_the_command
     assert tuple(pairs) == export_learning.PAIRS
     assert tuple(each.step for each in snapshots[:-1]) == export_learning.STEPS
     assert snapshots[-1].step > 4 * snapshots[-2].step
-    assert len(draw_learning(sources, references, snapshots).frames) == len(snapshots)
+    film = draw_learning(sources, references, snapshots, words=("drank", "yesterday"))
+    assert len(film.says) == len(snapshots)
     assert LEARNING.stat().st_size < 20_000
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -14,15 +13,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.viz.drawings.attention.attention_columns import attention_columns
-from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
-from course_lib.viz.drawings.marks import LINE, element, label, text_width
+from course_lib.viz.drawings.colours import ink
+from course_lib.viz.drawings.drawing import WIDTH, Buildup, Panel
+from course_lib.viz.drawings.learning.attention_by_step import (
+    STEPS_AT,
+    attention_by_step,
+    count_steps,
+)
+from course_lib.viz.drawings.marks import element, group, label, text_width
 
 LEARNING = Path(__file__).parents[3] / "assets" / "learning.json"
-FIRST, GAP = 36, 16  # the first source sentence's middle, and the space between two pairs
-MOST_LINES, TALLEST = 2, 440
+FIRST, ROW, GAP = 56.0, 20.0, 18.0  # the first source's middle; between lines, between sentences
+LEFT, TALLEST = 42.0, 420  # the left end of the sentences
 MISSING = "\u00a0" * 4  # what is underlined where a word is missing
-_NO_BLANK_BEFORE = frozenset(".,?!")
+CHECK = "✓"
+_NO_BLANK_BEFORE = frozenset(".,?!…")
 # A word as the model wrote it, and whether it belongs to the reference.
 Marked = tuple[str, bool]
 
@@ -67,24 +72,25 @@ def draw_learning(
     references: Sequence[Sequence[str]],
     snapshots: Sequence[Snapshot],
     *,
-    start: int = -1,
+    words: Sequence[str],
     caption: str = "",
-) -> Film:
-    """Draw a run's snapshots: the translations on the left, one attention matrix on the right.
+) -> Buildup:
+    """Draw a run's snapshots below each other: what was written, and where the model looked.
 
     Words that are not in the reference, or not in its order, are underlined with a wavy line, and
-    so is the gap where one is missing. What takes more than two lines ends in "…".
+    so is the gap where one is missing. A line that is too long ends in "…".
 
     Args:
-        sources: the words of each German sentence; four or five.
+        sources: the words of each German sentence; two or three.
         references: the words of its English translation.
         snapshots: of one run, in order; at least two.
-        start: the index of the snapshot that is shown first.
+        words: of the last reference, for which it is shown where the model looks before it writes
+            them; one or two.
         caption: one sentence that a person would say.
 
     Raises:
         ValueError: snapshots that are not in order, or not of these sentences; more or longer
-            sentences than there is room for.
+            sentences than there is room for; a word that the last reference does not have.
     """
     steps = [each.step for each in snapshots]
     if len(steps) < 2 or sorted(set(steps)) != steps:
@@ -100,102 +106,124 @@ def draw_learning(
                 f"{len(each.translations)} at step {each.step}"
             )
     for source in sources:
-        if text_width(_joined(source), 12) > WIDTH:
-            raise ValueError(f"a sentence has no room in {WIDTH} pixels: {_joined(source)!r}")
-    marked = [
-        [mark_words(*pair) for pair in zip(each.translations, references, strict=True)]
-        for each in snapshots
-    ]
-    laid = [[_lines(words) for words in each] for each in marked]
-    # Each sentence stands at the same height in all frames.
-    most_lines = [max(map(len, sentence)) for sentence in zip(*laid, strict=True)]
-    if FIRST + sum(2 + LINE * (1 + n) + GAP for n in most_lines) > TALLEST:
-        raise ValueError(f"{len(sources)} sentences have no room below each other: draw fewer")
-    frames = []
-    for snapshot, lines, words in zip(snapshots, laid, marked, strict=True):
-        sure = float(snapshot.weights.amax(-1).mean())
-        written = _written(snapshot.step, sources, lines, words, most_lines)
-        looks = attention_columns(
-            "Where each English word looks",
-            snapshot.weights,
-            queries=references[-1],
-            keys=sources[-1],
-            languages=("english", "german"),
-            headings=("writes", "reads"),
+        if text_width(_joined(source), 12) > WIDTH - LEFT:
+            raise ValueError(
+                f"a sentence has no room in {WIDTH - LEFT:g} pixels: {_joined(source)!r}"
+            )
+    if not words or any(word not in references[-1] for word in words):
+        raise ValueError(f"expected words of {_joined(references[-1])!r}, got {list(words)}")
+    written = _written(steps, sources, references, [each.translations for each in snapshots])
+    looks = attention_by_step(
+        torch.stack([each.weights for each in snapshots]),
+        steps=steps,
+        sources=sources[-1],
+        targets=references[-1],
+        asked=[list(references[-1]).index(word) for word in words],
+    )
+    if max(written.height, looks.height) > TALLEST:
+        raise ValueError(
+            f"{len(sources)} sentences, or the words {', '.join(words)}, have no room at "
+            f"{len(steps)} steps: draw fewer"
         )
-        says = (
-            f"After {_steps(snapshot.step)}, a word's widest line has {sure:.2f} of its attention "
-            "on average."
-        )
-        frames.append(Frame([written, looks], says))
-    return Film(frames, start=start, seconds=1.8, name="training step", caption=caption)
+    says = [_says(each, words, references[-1], sources[-1]) for each in snapshots]
+    return Buildup(written, looks, says=says, seconds=1.8, name="training step", caption=caption)
+
+
+def _says(
+    snapshot: Snapshot, words: Sequence[str], reference: Sequence[str], source: Sequence[str]
+) -> str:
+    """Which source word has most of the attention."""
+    most = []
+    for word in words:
+        row = snapshot.weights[list(reference).index(word)]
+        most.append(f"for “{word}” at “{source[int(row.argmax())]}”, {100 * row.max():.0f} %")
+    return f"After {count_steps(snapshot.step)}, it looks most: {'; '.join(most)}."
 
 
 def mark_words(words: Sequence[str], reference: Sequence[str]) -> list[Marked]:
-    """Each word with whether it is right: in the longest parts that are also in the reference.
+    """Each word with whether it is right: as many as possible that the reference has in this order.
 
     A gap stands, as wrong, where a word of the reference is missing and no other stands for it.
     """
-    match = SequenceMatcher(a=reference, b=words, autojunk=False)
+    common = _common(words, reference)
     marked: list[Marked] = []
-    for kind, _, _, start, end in match.get_opcodes():
-        if kind == "delete":
+    i = j = 0
+    for at, there in [*common, (len(words), len(reference))]:
+        if i == at and j < there:
             marked.append((MISSING, False))
-        else:
-            marked += [(word, kind == "equal") for word in words[start:end]]
+        marked += [(word, False) for word in words[i:at]]
+        marked += [(word, True) for word in words[at : at + 1]]
+        i, j = at + 1, there + 1
     return marked
 
 
+def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+    """The indices of the longest sequence of words that both have in the same order."""
+    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]  # of what is left of both
+    for i in reversed(range(len(a))):
+        for j in reversed(range(len(b))):
+            both = longest[i + 1][j + 1] + 1 if a[i] == b[j] else 0
+            longest[i][j] = max(both, longest[i + 1][j], longest[i][j + 1])
+    pairs, i, j = [], 0, 0
+    while longest[i][j]:
+        if longest[i + 1][j] == longest[i][j]:
+            i += 1
+        elif longest[i][j + 1] == longest[i][j]:
+            j += 1
+        else:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+    return pairs
+
+
 def _written(
-    step: int,
+    steps: Sequence[int],
     sources: Sequence[Sequence[str]],
-    lines: Sequence[Sequence[Sequence[Marked]]],
-    words: Sequence[Sequence[Marked]],
-    most_lines: Sequence[int],
+    references: Sequence[Sequence[str]],
+    translations: Sequence[Sequence[Sequence[str]]],
 ) -> Panel:
-    """The sentences, each below its source."""
-    y, parts = float(FIRST), []
-    for source, its_lines, n in zip(sources, lines, most_lines, strict=True):
-        parts.append(label((0, y), _joined(source), cls="aside", anchor="start", colour="german"))
-        for i, line in enumerate(its_lines):
-            parts.append(element("text", _spans(line), x=0, y=y + 20 + LINE * i + 4.6))
-        y += 2 + LINE * (1 + n) + GAP
-    told = []
-    for source, its_words in zip(sources, words, strict=True):
-        wrong = [word.strip() or "a gap" for word, right in its_words if not right]
-        told.append(
-            f"{_joined(source)} – {_joined([word for word, _ in its_words if word.strip()])} "
-            f"(wrong: {', '.join(wrong) or 'nothing'})"
-        )
+    """Each sentence, and below it what was written for it, step by step."""
+    y, parts, told = FIRST, [], []
+    for k, (source, reference) in enumerate(zip(sources, references, strict=True)):
+        parts.append(label((STEPS_AT, y), "steps", cls="aside", anchor="end"))
+        joined = _joined(source)
+        parts.append(label((LEFT, y), joined, cls="aside", anchor="start", colour="german"))
+        told.append(f"{joined}:")
+        for i, step in enumerate(steps):
+            marked = mark_words(translations[i][k], reference)
+            at = y + (i + 1) * ROW
+            number = label((STEPS_AT, at), f"{step:,}", cls="aside", anchor="end")
+            line = element("text", _spans(_fitted(marked)), x=LEFT, y=at + 4.6)
+            parts.append(group(number, line, data_from=i))
+            wrong = [word.strip() or "a gap" for word, right in marked if not right]
+            told.append(
+                f"after {count_steps(step)} {_joined(translations[i][k])} "
+                f"(wrong: {', '.join(wrong) or 'nothing'})"
+            )
+        y += len(steps) * ROW + ROW + GAP
     return Panel(
-        title=f"Written after {_steps(step)}",
+        title="What it writes while it learns",
+        note="a wavy line marks what is wrong",
         description=" ".join(told),
         body="".join(parts),
-        height=y - GAP,
+        height=y - GAP - 6,
     )
 
 
-def _lines(words: Sequence[Marked]) -> list[list[Marked]]:
-    """The words in at most two lines of the panel's width."""
-    units: list[list[Marked]] = []  # a word, and what may not begin a line
+def _fitted(words: Sequence[Marked]) -> list[Marked]:
+    """The words that have room in a line, with a check mark if all are right."""
+    if all(right for _, right in words):
+        return [*words, (CHECK, True)]
+    room = WIDTH - LEFT
+    if text_width(_joined([word for word, _ in words])) <= room:
+        return list(words)
+    shown: list[Marked] = []
     for word in words:
-        if units and word[0] in _NO_BLANK_BEFORE:
-            units[-1].append(word)
-        else:
-            units.append([word])
-    lines: list[list[Marked]] = [[]]
-    for unit in units:
-        longer = [*lines[-1], *unit]
-        # Room for the "…" stays free in the last line.
-        room = WIDTH - (18 if len(lines) == MOST_LINES else 0)
-        if text_width(_joined([each for each, _ in longer])) <= room:
-            lines[-1] = longer
-        elif len(lines) == MOST_LINES:
-            lines[-1].append(("…", True))
+        longer = [*shown, word]
+        if text_width(_joined([each for each, _ in longer])) > room - 18:
             break
-        else:
-            lines.append(unit)
-    return lines
+        shown = longer
+    return [*shown, ("…", True)]
 
 
 def _spans(line: Sequence[Marked]) -> str:
@@ -205,6 +233,7 @@ def _spans(line: Sequence[Marked]) -> str:
         words = [word for word, _ in run]
         text = escape(_joined(words))
         blank = " " if graphics and words[0] not in _NO_BLANK_BEFORE else ""
+        text = text.replace(CHECK, element("tspan", CHECK, style=f"fill:{ink('right')}"))
         graphics.append(blank + (text if right else element("tspan", text, cls="incorrect")))
     return "".join(graphics)
 
@@ -214,7 +243,3 @@ def _joined(words: Sequence[str]) -> str:
     return "".join(
         word if i == 0 or word in _NO_BLANK_BEFORE else f" {word}" for i, word in enumerate(words)
     )
-
-
-def _steps(step: int) -> str:
-    return f"{step:,} step" if step == 1 else f"{step:,} steps"

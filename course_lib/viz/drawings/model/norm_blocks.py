@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
@@ -14,22 +14,38 @@ from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import Point, element, label, signed, text_width, vector
 
 PADDING = "pad"
-LEFT, TOP = 74.0, 92.0  # the upper left corner of the block's front
-FRONT, ROW = 136.0, 34.0  # the width of its front; the largest height of a word's row
-DEPTH: Point = (27, -16)  # from one sentence to the next
+LEFT, TOP = 70.0, 66.0  # the upper left corner of the first sentence's block
+WIDEST, HEIGHT, APART = 44.0, 24.0, 10.0  # of cells; between the sentences
+STRIP, LINE = 26.0, 28.0  # the height of a row of numbers below, and of the line below it
 MOST_WORDS, MOST_NUMBERS = 4, 4
 LARGEST = 99  # of the numbers in the cells
 SPOTS = 2  # after the point, of mean and standard deviation
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Step:
+    """Some numbers, and what is worked out from them in the line below."""
+
+    name: str
+    numbers: Tensor
+    below: str  # the name of what is worked out
+    working: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Averaged:
-    """What one norm does to the numbers that it takes together."""
+    """What one norm does to the numbers that it takes together, step by step.
+
+    Args:
+        cells: of the block; they are taken together.
+        followed: the index, among them, of the number that is worked out to the end.
+    """
 
     title: str
     note: str
-    before: Tensor
-    after: Tensor
+    cells: Bool[Tensor, "batch words d_model"]
+    followed: int
+    steps: Sequence[_Step]
     statistics: str
 
 
@@ -41,16 +57,16 @@ def draw_norm_blocks(
     norms: Sequence[str] = ("layer", "batch"),
     caption: str = "",
 ) -> Drawing:
-    """Draw a batch as a block of cells, and colour those that each norm averages together.
+    """Draw a batch as two blocks of cells, and colour those that each norm averages together.
 
-    Below each block stand the coloured numbers, their mean and standard deviation, which are
-    computed here, and the numbers after the norm, before any learned scale.
+    Below stands what the norm does to the coloured numbers, computed here, with the working: their
+    mean, their standard deviation and, for one of them, the result, before any learned scale.
 
     Args:
         sentences: two, of as many words each; ``PADDING`` fills up the shorter one.
         x: their vectors.
         lit: which word of the first sentence LayerNorm and RMSNorm are shown at. BatchNorm is
-            shown at the last number of all vectors.
+            shown at the last number of all vectors; that word's is the one worked out.
         norms: "layer", "batch" and "rms", or some of them: a panel for each.
         caption: one sentence below.
 
@@ -62,66 +78,124 @@ def draw_norm_blocks(
     makers = {"layer": _layer, "batch": _batch, "rms": _rms}
     if unknown := [norm for norm in norms if norm not in makers]:
         raise ValueError(f"expected norms among {', '.join(makers)}, got {', '.join(unknown)}")
-    panels = []
-    for norm in norms:
-        averaged = makers[norm](sentences, x, lit)
-        coloured = torch.zeros_like(x, dtype=torch.bool)
-        if norm == "batch":
-            coloured[:, :, -1] = True
-        else:
-            coloured[0, lit] = True
-        panels.append(_panel(averaged, sentences, x, coloured))
+    panels = [_panel(makers[norm](sentences, x, lit), sentences, x, lit) for norm in norms]
     return Drawing(*panels, caption=caption, wide=len(panels) > 2)
 
 
 def _layer(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> _Averaged:
-    numbers = x[0, lit]
-    after, statistics = _standardised(numbers)
-    word = sentences[0][lit]
+    word, n = sentences[0][lit], x.size(2)
+    steps, statistics = _standardised(x[0, lit], n - 1)
     return _Averaged(
         title="LayerNorm: one word's numbers",
-        note=f"mean of the {len(numbers)} numbers of “{word}”",
-        before=numbers,
-        after=after,
+        note=f"mean and deviation of the {n} numbers of “{word}”",
+        cells=_row(x, lit),
+        followed=n - 1,
+        steps=steps,
         statistics=statistics,
     )
 
 
 def _batch(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> _Averaged:
-    numbers = x[:, :, -1].flatten()
-    after, statistics = _standardised(numbers)
+    cells = torch.zeros_like(x, dtype=torch.bool)
+    cells[:, :, -1] = True
     padded = any(word == PADDING for sentence in sentences for word in sentence)
+    steps, statistics = _standardised(x[cells], lit)
     return _Averaged(
         title="BatchNorm: one number of all words",
-        note=f"mean over {x.shape[0]} × {x.shape[1]} words"
+        note=f"mean and deviation over {x.shape[0]} × {x.shape[1]} words"
         + (", padding included" if padded else ""),
-        before=numbers,
-        after=after,
+        cells=cells,
+        followed=lit,
+        steps=steps,
         statistics=statistics,
     )
 
 
 def _rms(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> _Averaged:
-    numbers = x[0, lit]
-    size = float(numbers.square().mean().sqrt())
+    numbers, last = x[0, lit], x.size(2) - 1
+    size, after = float(numbers.square().mean().sqrt()), numbers / numbers.square().mean().sqrt()
+    result = f"{_short(float(numbers[last]))} / {_short(size)} = {_short(float(after[last]))}"
     return _Averaged(
         title="RMSNorm: the same, but no mean",
         note=f"the {len(numbers)} numbers of “{sentences[0][lit]}” are only scaled",
-        before=numbers,
-        after=numbers / size,
+        cells=_row(x, lit),
+        followed=last,
+        steps=[
+            _Step(name="numbers", numbers=numbers, below="rms", working=_root(numbers, size)),
+            _Step(
+                name=f"÷ {_short(size)}",
+                numbers=after,
+                below=_followed(numbers, last),
+                working=result,
+            ),
+        ],
         statistics=f"root mean square {signed(size, SPOTS)}",
     )
 
 
-def _standardised(numbers: Tensor) -> tuple[Tensor, str]:
-    """The numbers with mean 0 and standard deviation 1, and what was subtracted and divided by."""
+def _row(x: Tensor, lit: int) -> Bool[Tensor, "batch words d_model"]:
+    """The cells of one word of the first sentence."""
+    cells = torch.zeros_like(x, dtype=torch.bool)
+    cells[0, lit] = True
+    return cells
+
+
+def _standardised(numbers: Tensor, followed: int) -> tuple[list[_Step], str]:
+    """How the numbers come to have mean 0 and standard deviation 1, and what these two were."""
     mean, deviation = float(numbers.mean()), float(numbers.std(correction=0))
     if deviation == 0:
         raise ValueError(
             f"expected numbers that differ, got {numbers.tolist()}: their standard deviation is 0"
         )
-    words = f"mean {_short(mean)}, standard deviation {_short(deviation)}"
-    return (numbers - mean) / deviation, words
+    centred = numbers - mean
+    after = centred / deviation
+    first, *others = numbers.tolist()
+    added = " ".join([_short(first), *map(_plus, others)])
+    total = _fitting(f"({added})", _short(float(numbers.sum())))
+    number = _short(float(numbers[followed]))
+    result = f"({number} {_plus(-mean)}) / {_short(deviation)}"
+    steps = [
+        _Step(
+            name="numbers",
+            numbers=numbers,
+            below="mean",
+            working=f"{total} / {len(numbers)} = {_short(mean)}",
+        ),
+        _Step(
+            name=_plus(-mean),
+            numbers=centred,
+            below="deviation",
+            working=_root(centred, deviation),
+        ),
+        _Step(
+            name=f"÷ {_short(deviation)}",
+            numbers=after,
+            below=_followed(numbers, followed),
+            working=f"{result} = {signed(float(after[followed]), SPOTS)}",
+        ),
+    ]
+    return steps, f"mean {_short(mean)}, standard deviation {_short(deviation)}"
+
+
+def _root(numbers: Tensor, size: float) -> str:
+    """How the root of their mean square is worked out."""
+    squares = numbers.square()
+    added = " + ".join(_short(each) for each in squares.tolist())
+    mean = _fitting(
+        f"({added}) / {len(numbers)}", f"mean square {signed(float(squares.mean()), SPOTS)}"
+    )
+    return f"√({mean}) = {_short(size)}"
+
+
+def _fitting(words: str, shorter: str) -> str:
+    """The words, or the shorter ones where there is no room for them and a result."""
+    room = WIDTH - LEFT - text_width(" / 8 = −99.99", 12, bold=True)
+    return words if text_width(words, 12, bold=True) <= room else shorter
+
+
+def _followed(numbers: Tensor, at: int) -> str:
+    """The name of the line that works out one number to the end."""
+    return f"for {_short(float(numbers[at]))}"
 
 
 def _check(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> None:
@@ -148,108 +222,104 @@ def _check(sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> None:
             raise ValueError(f"expected words of at most {room:g} pixels, got {word!r}")
 
 
-def _panel(
-    averaged: _Averaged, sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor
-) -> Panel:
+def _panel(averaged: _Averaged, sentences: Sequence[Sequence[str]], x: Tensor, lit: int) -> Panel:
     n_words, d_model = x.shape[1:]
-    below = TOP + n_words * ROW + 16
-    cell = min(ROW, (WIDTH - LEFT - 1) / len(averaged.before))
-    after = below + 56 + cell
-    body = _cuboid(sentences, x, coloured)
-    body += label((LEFT + FRONT / 2, below), f"d_model = {d_model}", cls="aside")
-    for words, y in (("before", below + 22), ("after", after)):
-        body += label((LEFT - 8, y + cell / 2), words, cls="aside", anchor="end")
-    body += _strip((LEFT, below + 22), averaged.before, cell)
-    body += label((LEFT, below + 39 + cell), averaged.statistics, cls="aside bold", anchor="start")
-    body += _strip((LEFT, after), averaged.after, cell)
-    told = ", ".join(_short(each) for each in averaged.before.tolist())
-    normed = ", ".join(signed(each, SPOTS) for each in averaged.after.tolist())
+    body = label((LEFT + WIDEST * d_model / 2, TOP - 11), f"d_model = {d_model}", cls="aside")
+    y = TOP
+    for b, words in enumerate(sentences):
+        body += _block(y, words, x[b], averaged.cells[b])
+        middle = (LEFT + WIDEST * d_model + 10, y + n_words * HEIGHT / 2)
+        body += label(middle, f"sentence {b + 1}", cls="aside", anchor="start")
+        y += n_words * HEIGHT + APART
+    body += _outline((LEFT + WIDEST * (d_model - 1), TOP + lit * HEIGHT), WIDEST, HEIGHT)
+    y += APART
+    for step in averaged.steps:
+        body += _strip(y, step, averaged.followed)
+        y += STRIP + LINE
+    numbers = averaged.steps[0].numbers.tolist()
+    told = ", ".join(_short(each) for each in numbers)
+    normed = ", ".join(signed(each, SPOTS) for each in averaged.steps[-1].numbers.tolist())
+    working = "; ".join(f"{step.below}: {step.working}" for step in averaged.steps)
     return Panel(
         title=averaged.title,
         note=averaged.note,
         description=(
-            f"A block of 2 sentences, {n_words} words and {d_model} numbers a word, "
-            f"{' '.join(sentences[0])} in front, {' '.join(sentences[1])} behind. "
-            f"{int(coloured.sum())} cells are coloured: {told}. "
-            f"{averaged.statistics[0].upper()}{averaged.statistics[1:]}. "
+            f"A batch of 2 sentences, {n_words} words and {d_model} numbers a word, "
+            f"{' '.join(sentences[0])} and {' '.join(sentences[1])}. "
+            f"{len(numbers)} cells are coloured: {told}. "
+            f"{averaged.statistics[0].upper()}{averaged.statistics[1:]}. Worked out, {working}. "
             f"After the norm: {normed}."
         ),
         body=body,
-        height=after + cell + 2,
+        height=y - 2,
     )
 
 
-def _strip(at: Point, numbers: Tensor, cell: float) -> str:
-    largest = float(numbers.abs().max())
-    return vector(at, numbers.tolist(), largest=largest, cell=cell, digits=_digits(numbers))
-
-
-def _cuboid(sentences: Sequence[Sequence[str]], x: Tensor, coloured: Tensor) -> str:
-    """The block seen from the front, from above and from the right, with the numbers in sight."""
-    n_sentences, n_words, d_model = x.shape
-    width, (dx, dy) = FRONT / d_model, DEPTH
-    right = LEFT + FRONT
-    digits = _digits(x)
+def _block(y: float, words: Sequence[str], x: Tensor, coloured: Tensor) -> str:
+    """The vectors of a sentence below each other, from this height on."""
+    digits = _digits(x, WIDEST)
     graphics = []
-
-    def face(at: Point, along: Point, down: Point, *, lit: bool, shade: float) -> Point:
-        """One face of a cell, from its corner; returns its middle."""
-        corners = [
-            at,
-            (at[0] + along[0], at[1] + along[1]),
-            (at[0] + along[0] + down[0], at[1] + along[1] + down[1]),
-            (at[0] + down[0], at[1] + down[1]),
-        ]
-        points = " ".join(f"{a:g},{b:g}" for a, b in corners)
-        # An opaque ground, so that a cell behind does not shine through.
-        graphics.append(element("polygon", points=points, fill=ink("page")))
-        graphics.append(
-            element(
-                "polygon",
-                points=points,
-                fill=ink("accent" if lit else "fill"),
-                fill_opacity=f"{shade}" if lit else None,
+    for s, (word, row, lit_row) in enumerate(
+        zip(words, x.tolist(), coloured.tolist(), strict=True)
+    ):
+        top = y + s * HEIGHT
+        bold = "aside bold" if any(lit_row) else "aside"
+        graphics.append(label((LEFT - 8, top + HEIGHT / 2), word, cls=bold, anchor="end"))
+        for i, (value, lit) in enumerate(zip(row, lit_row, strict=True)):
+            at = (LEFT + i * WIDEST, top)
+            fill = "accent" if lit else "hidden" if word == PADDING else "fill"
+            box = element(
+                "rect",
+                x=at[0],
+                y=at[1],
+                width=WIDEST,
+                height=HEIGHT,
+                fill=ink(fill),
                 stroke=ink("line"),
-                stroke_linejoin="round",
             )
-        )
-        return (corners[0][0] + corners[2][0]) / 2, (corners[0][1] + corners[2][1]) / 2
-
-    def write(at: Point, number: float, *, lit: bool) -> None:
-        words = signed(number, digits)
-        cls = "aside bold" if lit else "aside"
-        graphics.append(label(at, words, cls=cls, colour="page" if lit else None))
-
-    for b in reversed(range(n_sentences)):
-        y = TOP + b * dy
-        for i in range(d_model):
-            lit = bool(coloured[b, 0, i])
-            at = (LEFT + i * width + b * dx, y)
-            face((at[0] + dx, y + dy), (width, 0), (-dx, -dy), lit=lit, shade=0.75)
-        for s in range(n_words):
-            lit = bool(coloured[b, s, -1])
-            at = (right + b * dx, y + s * ROW)
-            middle = face(at, (dx, dy), (0, ROW), lit=lit, shade=0.9)
-            if b > 0:  # the front shows those of the first sentence
-                write(middle, float(x[b, s, -1]), lit=lit)
-    for s in range(n_words):
-        for i in range(d_model):
-            lit = bool(coloured[0, s, i])
-            middle = face(
-                (LEFT + i * width, TOP + s * ROW), (width, 0), (0, ROW), lit=lit, shade=1.0
+            number = label(
+                (at[0] + WIDEST / 2, at[1] + HEIGHT / 2),
+                signed(value, digits),
+                cls="aside bold" if lit else "aside",
+                colour="page" if lit else None,
             )
-            write(middle, float(x[0, s, i]), lit=lit)
-    back = (right + n_sentences * dx + 8, TOP + n_sentences * dy)
-    graphics.append(label((0, TOP - 8), "sentence 1", cls="aside", anchor="start"))
-    graphics.append(label((back[0], back[1] - 8), "sentence 2", cls="aside", anchor="start"))
-    for s in range(n_words):
-        middle_y = TOP + s * ROW + ROW / 2
-        front_bold = "aside bold" if bool(coloured[0, s].any()) else "aside"
-        back_bold = "aside bold" if bool(coloured[1, s].any()) else "aside"
-        graphics.append(label((LEFT - 8, middle_y), sentences[0][s], cls=front_bold, anchor="end"))
-        at = (back[0], middle_y + n_sentences * dy)
-        graphics.append(label(at, sentences[1][s], cls=back_bold, anchor="start"))
+            graphics += [box, number]
     return "".join(graphics)
+
+
+def _strip(y: float, step: _Step, followed: int) -> str:
+    """A row of numbers at this height, and below it what is worked out from them."""
+    cell = min(WIDEST, (WIDTH - LEFT - 2) / len(step.numbers))
+    strip = vector(
+        (LEFT, y),
+        step.numbers.tolist(),
+        largest=float(step.numbers.abs().max()),
+        cell=cell,
+        height=STRIP,
+        digits=_digits(step.numbers, cell),
+    )
+    below = y + STRIP + LINE / 2 - 1
+    return (
+        label((LEFT - 8, y + STRIP / 2), step.name, cls="aside", anchor="end")
+        + strip
+        + _outline((LEFT + followed * cell, y), cell, STRIP)
+        + label((LEFT - 8, below), step.below, cls="aside", anchor="end")
+        + label((LEFT, below), step.working, cls="aside bold", anchor="start")
+    )
+
+
+def _outline(at: Point, width: float, height: float) -> str:
+    """Around the number that is followed."""
+    return element(
+        "rect",
+        x=at[0],
+        y=at[1],
+        width=width,
+        height=height,
+        fill="none",
+        stroke=ink("ink"),
+        stroke_width=2,
+    )
 
 
 def _short(value: float) -> str:
@@ -257,7 +327,18 @@ def _short(value: float) -> str:
     return signed(value, 0 if value == round(value) else SPOTS)
 
 
-def _digits(values: Tensor) -> int:
-    """After the point: none where all are whole numbers, or where there is no room for any."""
-    is_whole = torch.equal(values, values.round())
-    return 0 if is_whole or float(values.abs().max()) >= 9.95 else 1
+def _plus(value: float) -> str:
+    """The number as it is added: with + or − before it."""
+    return f"{'−' if value < 0 else '+'} {_short(abs(value))}"
+
+
+def _digits(values: Tensor, cell: float) -> int:
+    """After the point: none where all are whole numbers, else as many as a cell has room for."""
+    if torch.equal(values, values.round()):
+        return 0
+
+    def widest(digits: int) -> float:
+        words = (signed(each, digits) for each in values.flatten().tolist())
+        return max(text_width(each, 12, bold=True) for each in words)
+
+    return next((digits for digits in (2, 1) if widest(digits) <= cell - 2), 0)

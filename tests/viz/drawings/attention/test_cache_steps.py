@@ -1,87 +1,134 @@
 import re
 from html import unescape
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 import torch
 
 from course_lib.errors import CourseError
-from course_lib.model import KeyValueCache, MultiHeadAttention, causal_mask
-from course_lib.viz.drawings.attention.cache_steps import draw_cache_steps
+from course_lib.model import KeyValueCache, Transformer, TransformerConfig
+from course_lib.viz.drawings.attention.cache_steps import LOOKS, ROW, ROWS_AT, draw_cache_steps
+from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Buildup, Panel
 from course_lib.viz.drawings.marks import text_width
 
+SVG = "{http://www.w3.org/2000/svg}"
 WORDS = "<bos> the dog sleeps in the garden because it is tired .".split()
 ALL, ONE = list(range(1, 13)), [1] * 12
 
 
-def filled(panel, look):
-    """How many cells have this fill, those of the legend left out."""
-    groups = re.findall(r"<g fill=\"([^\"]*)\" stroke=\"[^\"]*\">(.*?)</g>", panel.body)
-    return sum(cells.count("<rect") for fill, cells in groups if look in fill) - 1
+def draw(words=WORDS, without=ALL, cached=ONE, *, n_layers=2, d_model=128):
+    return draw_cache_steps(words, without, cached, n_layers=n_layers, d_model=d_model)
 
 
-def test_as_many_cells_are_filled_as_keys_were_computed():
-    without, cached = draw_cache_steps(WORDS, ALL, ONE).panels
-    assert filled(without, "--hair") + filled(without, "--accent") == 78
-    assert (filled(cached, "--accent"), filled(cached, "none")) == (12, 66)
-    assert "in all 78." in without.description
-    assert "in all 12." in cached.description
+def drawn(panel, look):
+    """How many keys and values in the rows look like this."""
+    colour, share = LOOKS[look]
+    rows = "".join(re.findall(r'<g data-from="\d+">(.*?)</g>', panel.body))
+    paths = re.findall(r'<path d="([^"]*)" fill="([^"]*)" fill-opacity="([^"]*)"', rows)
+    return sum(d.count("M") for d, *paint in paths if paint == [ink(colour), f"{share:g}"])
 
 
-def test_the_counts_of_a_real_attention_can_be_drawn():
-    attention, rows = MultiHeadAttention(8, 2), {"without": [], "cached": []}
-    x = torch.randn(1, 4, 8)
-    for name, cache in (("without", None), ("cached", KeyValueCache(1).self_attention[0])):
-        hook = attention.k_proj.register_forward_hook(
-            lambda module, given, out, name=name: rows[name].append(out.size(1))
-        )
-        for step in range(1, 5):
-            new = x[:, :step] if cache is None else x[:, step - 1 : step]
-            mask = causal_mask(step) if cache is None else None
-            attention(new, new, new, mask, cache=cache)
-        hook.remove()
-    film = draw_cache_steps(WORDS[:4], rows["without"], rows["cached"])
-    assert film.says[-1] == "Keys up to step 4, “sleeps”: 10 without a cache, 4 with it."
+def written(panel):
+    return [unescape(words) for words in re.findall(r"<text[^>]*>([^<]*)</text>", panel.body)]
 
 
-def test_a_cache_that_keeps_nothing_looks_as_if_there_were_none():
-    without, cached = draw_cache_steps(WORDS, ALL, ALL).panels
-    assert without.body == cached.body
+def test_as_many_keys_and_values_are_drawn_as_were_computed_and_kept():
+    without, cached = draw().panels
+    assert [drawn(without, look) for look in LOOKS] == [2 * 12, 2 * 66, 0]
+    assert [drawn(cached, look) for look in LOOKS] == [2 * 12, 0, 2 * 66]
 
 
-def test_each_state_says_both_totals_so_far_and_shows_one_number():
-    film = draw_cache_steps(WORDS, ALL, ONE)
-    assert film.says[2] == "Keys up to step 3, “dog”: 6 without a cache, 3 with it."
+def test_a_row_says_how_many_numbers_its_step_computes_and_how_many_are_kept():
+    rows = [re.findall(r'<g data-from="\d+">(.*?)</g>', panel.body) for panel in draw().panels]
+    assert len(rows[0]) == len(rows[1]) == 12
+    for step, (without, cached) in enumerate(zip(*rows, strict=True), 1):
+        assert re.findall(r">([\d,]+)<", without) == [f"{512 * step:,}"]
+        assert sorted(re.findall(r">([\d,]+)<", cached)) == sorted(["512", f"{512 * step:,}"])
+
+
+def test_what_is_computed_and_kept_is_the_number_of_cells_times_the_numbers_of_a_cell():
+    without, cached = (written(panel) for panel in draw(n_layers=3, d_model=8).panels)
+    assert "3 layers × (8 + 8) = 48" in without and "3 layers × (8 + 8) = 48" in cached
+    assert "78 × 48 = 3,744 numbers" in without and "0 numbers" in without
+    assert cached.count("12 × 48 = 576 numbers") == 2  # computed, and kept
+
+
+def test_the_counts_and_the_memory_are_those_of_a_real_model():
+    config = TransformerConfig(
+        source_vocab=9, target_vocab=9, d_model=8, d_ff=8, n_heads=2, n_layers=3
+    )
+    model = Transformer(config).eval()
+    kept = KeyValueCache(3)
+    rows = {"without": [], "cached": []}
+    source, target = torch.tensor([[4, 5]]), torch.tensor([[1, 6, 7, 8]])
+    with torch.no_grad():
+        memory = model.encode(source)
+        for name, cache in (("without", None), ("cached", kept)):
+            hook = model.decoder.layers[0].self_attention.k_proj.register_forward_hook(
+                lambda module, given, out, name=name: rows[name].append(out.size(1))
+            )
+            for step in range(1, 5):
+                new = target[:, :step] if cache is None else target[:, step - 1 : step]
+                model.decode(new, memory, source, cache=cache)
+            hook.remove()
+    film = draw(WORDS[:4], rows["without"], rows["cached"], n_layers=3, d_model=8)
+    stored = sum(each.keys.numel() + each.values.numel() for each in kept.self_attention)
+    assert film.says[-1] == (
+        "Up to step 4, “sleeps”: 480 numbers computed without a cache, 192 with one, which keeps "
+        f"{stored}."
+    )
+    assert written(film.panels[1]).count(f"4 × 48 = {stored} numbers") == 2  # computed, and kept
+
+
+def test_a_step_with_a_cache_may_compute_several_tokens():
+    cached = draw(WORDS[:4], ALL[:4], [1, 2, 1, 1]).panels[1]
+    assert [drawn(cached, look) for look in LOOKS] == [2 * 4, 2 * 1, 2 * 5]
+
+
+def test_each_state_shows_its_own_sums():
+    film = draw()
+    assert film.says[2].startswith("Up to step 3, “dog”: 3,072 numbers computed without a cache")
     for state in range(12):
-        numbers = re.findall(
-            rf'<g[^>]*data-from="{state}" data-to="{state}"[^>]*><text[^>]*>(\d+)<',
-            film.panels[0].body,
+        (sums,) = re.findall(
+            rf'<g[^>]*data-from="{state}" data-to="{state}">(.*?)</g>', film.panels[0].body
         )
-        assert numbers == [str(sum(ALL[: state + 1]))]
+        cells = sum(ALL[: state + 1])
+        assert f">{cells} × 512 = {cells * 512:,} numbers<" in sums
 
 
 def test_without_a_script_the_last_state_is_shown():
-    body = draw_cache_steps(WORDS, ALL, ONE).panels[0].body
-    shown = re.findall(r"<g data-from=\"\d+\" data-to=\"\d+\"><text[^>]*>(\d+)<", body)
-    assert shown == ["78"]
+    body = draw().panels[0].body
+    shown = re.findall(r"<g data-from=\"\d+\" data-to=\"\d+\"><text[^>]*>([^<]*)<", body)
+    assert shown == ["78 × 512 = 39,936 numbers"]
     assert body.count('class="off"') == 11
 
 
 def test_all_states_are_stored_once():
-    film = draw_cache_steps(WORDS, ALL, ONE)
-    assert film.to_html().count("<img") == 2
-    assert len(film.to_html()) < 60_000
+    assert draw().to_html().count("<img") == 2
+    assert len(draw().to_html()) < 60_000
 
 
-def test_words_and_cells_lie_inside_the_panel():
+@pytest.mark.parametrize(("n_layers", "d_model"), [(2, 128), (6, 512)])
+def test_words_and_cells_lie_inside_the_panel_and_apart(n_layers, d_model):
     words = ["Donaudampf", *WORDS[1:]]
-    for panel in draw_cache_steps(words, ALL, ONE).panels:
-        for x, words_drawn in re.findall(
-            r'<text x="([\d.]+)"[^>]*text-anchor="end"[^>]*>([^<]*)<', panel.body
-        ):
-            assert float(x) - text_width(unescape(words_drawn), 12) >= 0
-        assert max(float(x) for x in re.findall(r'<rect x="([\d.]+)"', panel.body)) < WIDTH - 40
+    for panel in draw(words, n_layers=n_layers, d_model=d_model).panels:
+        spans = []
+        for text in ElementTree.fromstring(panel.svg()).iter(f"{SVG}text"):
+            classes = text.get("class") or ""
+            size = 12 if "aside" in classes else 14
+            width = text_width(text.text, size, bold="bold" in classes)
+            shift = {"middle": width / 2, "end": width}.get(text.get("text-anchor"), 0)
+            start = float(text.get("x")) - shift
+            assert start >= 0 and start + width <= WIDTH, text.text
+            spans.append((float(text.get("y")), start, start + width))
+        last_row = ROWS_AT + 11.5 * ROW + 4.6
+        numbers = sorted(span[1:] for span in spans if abs(span[0] - last_row) < 1)[1:]
+        right = max(float(x) for x in re.findall(r"M([\d.]+) [\d.]+h\d", panel.body)) + 20
+        for start, end in numbers:
+            assert right <= start
+            right = end + 4
 
 
 @pytest.mark.parametrize(
@@ -89,13 +136,13 @@ def test_words_and_cells_lie_inside_the_panel():
 )
 def test_counts_that_no_step_can_have_are_refused(without, cached):
     with pytest.raises(ValueError, match="expected for each of 12 words a count"):
-        draw_cache_steps(WORDS, without, cached)
+        draw(without=without, cached=cached)
 
 
 def test_more_words_than_there_is_room_for_are_refused():
     n = 40
     with pytest.raises(ValueError, match="40 words, .* have no room in a panel of 340 pixels"):
-        draw_cache_steps(["word"] * n, list(range(1, n + 1)), [1] * n)
+        draw(["word"] * n, list(range(1, n + 1)), [1] * n)
 
 
 def test_what_builds_up_has_two_states():
@@ -105,7 +152,7 @@ def test_what_builds_up_has_two_states():
 
 
 def test_the_script_is_told_what_each_state_says_and_to_begin_with_the_last():
-    html = unquote(unescape(draw_cache_steps(WORDS, ALL, ONE).to_html()))
+    html = unquote(unescape(draw().to_html()))
     assert 'data-start="11"' in html
-    assert "up to step 1, “<bos>”: 1 without" in html
-    assert "up to step 12, “.”: 78 without" in repr(draw_cache_steps(WORDS, ALL, ONE))
+    assert "Up to step 1, “<bos>”: 512 numbers" in html
+    assert "Up to step 12, “.”: 39,936 numbers" in repr(draw())
