@@ -11,7 +11,7 @@ from course_lib.viz.drawings.attention.einsum_axes import draw_einsum
 from course_lib.viz.drawings.attention.head_sum import draw_head_sum
 from course_lib.viz.drawings.attention.mask_arcs import (
     cross_attention_lines,
-    masked_softmax,
+    masked_row,
     self_attention_arcs,
 )
 from course_lib.viz.drawings.drawing import Drawing, Film
@@ -126,7 +126,7 @@ __all__ = [
     "live_training_widget",
     "load_learning",
     "mask_widget",
-    "masked_softmax",
+    "masked_row",
     "model_diagram",
     "new_axes",
     "padding_share",

@@ -136,7 +136,7 @@ def cross_attention_lines(
     )
 
 
-def masked_softmax(
+def masked_row(
     title: str,
     words: Sequence[str],
     scores: Float[Tensor, " words"],

@@ -9,7 +9,7 @@ from course_lib.model import causal_mask, decoder_mask
 from course_lib.viz.drawings.attention.mask_arcs import (
     PADDING,
     cross_attention_lines,
-    masked_softmax,
+    masked_row,
     self_attention_arcs,
 )
 
@@ -49,12 +49,15 @@ def test_the_description_names_the_words_that_may_be_looked_at():
     )
 
 
-def test_rows_of_padding_are_muted_and_said_to_be_unused():
+def test_rows_of_padding_are_muted_and_said_to_be_unused_and_padding_looks_at_nothing():
     mask = torch.ones(4, 4, dtype=torch.bool)
-    for panel in (
-        self_attention_arcs("Self", WORDS, mask, language="english", lit=0),
-        cross_attention_lines("Cross", WORDS, WORDS, mask, languages=("german", "english"), lit=0),
+    both = ("german", "english")
+    for panel, quiet in (
+        (self_attention_arcs("Self", WORDS, mask, language="english", lit=0), 2 * 3),
+        (cross_attention_lines("Cross", WORDS, WORDS, mask, languages=both, lit=0), 2 * 4),
     ):
+        lines = re.findall(r'<path [^>]*stroke="var\(--line\)"', panel.body)
+        assert len(lines) == quiet  # from "like" and from "tea"
         [muted] = re.findall(r'<g class="muted">(.*?)</g>', panel.body)
         assert len(re.findall('height="16"', muted)) == 4
         assert panel.body.count("never used") == 1
@@ -71,10 +74,10 @@ def test_the_future_and_the_padding_of_a_sentence_are_both_hidden():
 
 
 @pytest.mark.parametrize("lit", [0, 1, 2])
-def test_the_rows_of_masked_softmax_are_those_of_pytorch_and_work_out(lit):
+def test_the_numbers_of_a_masked_row_are_those_of_pytorch_and_work_out(lit):
     scores = torch.tensor([2.0, 1.0, 5.0, 1.0]).log()
     mask = torch.tensor([True, True, True, False])
-    panel = masked_softmax("Row", WORDS, scores, mask, language="english", lit=lit)
+    panel = masked_row("Row", WORDS, scores, mask, language="english", lit=lit)
     numbers = re.findall(
         r'<text [^>]*class="aside bold" text-anchor="middle"[^>]*>([^<]+)<', panel.body
     )
@@ -93,7 +96,7 @@ def test_the_rows_of_masked_softmax_are_those_of_pytorch_and_work_out(lit):
 
 def test_a_row_that_hides_the_word_that_asks_is_refused():
     with pytest.raises(ValueError, match="that tea may attend to itself"):
-        masked_softmax(
+        masked_row(
             "x",
             WORDS,
             torch.zeros(4),
