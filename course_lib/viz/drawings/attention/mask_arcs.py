@@ -285,9 +285,12 @@ def _table(rows: Sequence[str], edges: Sequence[float], mask: Tensor, lit: int) 
             for (x, end), may in zip(pairwise(edges), mask[i].tolist(), strict=True)
         ]
         if word == PADDING:
-            middle = (edges[0] + edges[-1]) / 2
-            graphics.append(group(*cells, cls="muted"))
-            graphics.append(label((middle, y + MASK_ROW / 2), "never used", cls="aside"))
+            middle, width = (edges[0] + edges[-1]) / 2, text_width("never used", 12) + 8
+            graphics += [
+                group(*cells, cls="muted"),
+                _cell(middle - width / 2, y + 1, width, MASK_ROW - 2, colour="page"),
+                label((middle, y + MASK_ROW / 2), "never used", cls="aside"),
+            ]
         else:
             graphics += cells
     return "".join(graphics)

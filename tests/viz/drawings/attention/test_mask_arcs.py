@@ -49,7 +49,7 @@ def test_the_description_names_the_words_that_may_be_looked_at():
     )
 
 
-def test_rows_of_padding_are_muted_and_said_to_be_unused_and_padding_looks_at_nothing():
+def test_rows_of_padding_are_muted_and_marked_as_unused_and_padding_looks_at_nothing():
     mask = torch.ones(4, 4, dtype=torch.bool)
     both = ("german", "english")
     for panel, quiet in (
