@@ -41,7 +41,7 @@ def numbers(words):
 
 
 def texts(panel):
-    """What is written in it, each with its place."""
+    """What is written in it, each with its x and y."""
     found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)<', panel.body)
     return [(float(x), float(y), unescape(words)) for x, y, words in found]
 
