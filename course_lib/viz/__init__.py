@@ -9,7 +9,11 @@ from course_lib.viz.drawings.attention.attention_frames import draw_attention
 from course_lib.viz.drawings.attention.cache_steps import draw_cache_steps
 from course_lib.viz.drawings.attention.einsum_axes import draw_einsum
 from course_lib.viz.drawings.attention.head_sum import draw_head_sum
-from course_lib.viz.drawings.attention.mask_arcs import cross_attention_lines, self_attention_arcs
+from course_lib.viz.drawings.attention.mask_arcs import (
+    cross_attention_lines,
+    masked_row,
+    self_attention_arcs,
+)
 from course_lib.viz.drawings.drawing import Drawing, Film
 from course_lib.viz.drawings.learning.bootstrap_film import draw_bootstrap
 from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learning, load_learning
@@ -122,6 +126,7 @@ __all__ = [
     "live_training_widget",
     "load_learning",
     "mask_widget",
+    "masked_row",
     "model_diagram",
     "new_axes",
     "padding_share",

@@ -157,6 +157,7 @@ def vector(
     vertical: bool = False,
     colour: str | None = None,
     digits: int | None = None,
+    quiet_zeros: bool = False,
 ) -> str:
     """A strip of cells, one for each number. Zero has the colour of the page.
 
@@ -170,6 +171,7 @@ def vector(
         colour: of a quantity, such as "attention"; by default teal for positive and brown for
             negative numbers.
         digits: after the point, of the numbers in the cells; None writes none.
+        quiet_zeros: write them in grey.
     """
     graphics = []
     height = height or cell
@@ -195,7 +197,7 @@ def vector(
                 label(
                     (x + cell / 2, y + height / 2),
                     signed(value, digits),
-                    cls="aside bold",
+                    cls="aside" if quiet_zeros and not value else "aside bold",
                     colour="page" if share > 0.6 else None,
                 )
             )
@@ -211,6 +213,7 @@ def matrix(
     gap: float = 0,
     colour: str | None = None,
     digits: int | None = None,
+    quiet_zeros: bool = False,
 ) -> str:
     """A block of vectors, one below the other, ``gap`` apart; the rest as in ``vector``."""
     return "".join(
@@ -221,6 +224,7 @@ def matrix(
             cell=cell,
             colour=colour,
             digits=digits,
+            quiet_zeros=quiet_zeros,
         )
         for i, row in enumerate(rows)
     )

@@ -26,6 +26,12 @@ def test_a_value_beyond_the_largest_has_the_full_colour_and_no_more():
     assert cell["fill-opacity"] == "1.00"
 
 
+def test_zeros_are_grey_where_they_are_to_be_quiet():
+    for quiet, zero in ((True, "aside"), (False, "aside bold")):
+        strip = marks.vector((0, 0), [0, 2], largest=2, digits=0, quiet_zeros=quiet)
+        assert re.findall(r'<text [^>]*class="([^"]+)"', strip) == [zero, "aside bold"]
+
+
 def test_cells_lie_side_by_side_or_below_each_other():
     across = rectangles(marks.vector((5, 7), [1, 1], largest=1, cell=10))
     down = rectangles(marks.vector((5, 7), [1, 1], largest=1, cell=10, vertical=True))

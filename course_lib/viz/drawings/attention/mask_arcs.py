@@ -1,12 +1,14 @@
-"""Who may look at whom: arcs over the words, and below them the same as a mask."""
+"""Who may look at whom: arcs over the words, below them the same as a mask, and what it does."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from jaxtyping import Bool
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
@@ -18,6 +20,7 @@ from course_lib.viz.drawings.marks import (
     label,
     number,
     sign,
+    signed,
     text_width,
     token,
     token_width,
@@ -40,8 +43,8 @@ def self_attention_arcs(
 ) -> Panel:
     """The arcs of one sentence to itself: those of one word in magenta, all others grey.
 
-    A dashed arc with × goes to the first word that the lit one may not look at. Below stands the
-    mask, each column under its word.
+    A dashed arc with × goes to each word that the lit one may not look at. Below stands the mask,
+    each column under its word; the rows of padding are muted, since nothing uses them.
 
     Args:
         title: what the picture says.
@@ -67,19 +70,19 @@ def self_attention_arcs(
                     quiet.append(arc(start, middles[j], height=height, width=1, head=False))
     if mask[lit, lit]:
         strong.append(arc((middles[lit], top), middles[lit], height=13, colour="accent", width=2.4))
-    hidden = [j for j in range(len(words)) if not mask[lit, j]]
-    if hidden:
-        end = middles[hidden[0]]
-        height = _rise(middles[lit] - end) * 0.72
-        start = (middles[lit], top)
-        strong += [
-            arc(start, end, height=height, colour="soft", dashes="3 4", head=False),
-            sign(((middles[lit] + end) / 2, top - height), "×", radius=8),
-        ]
+    for j, end in enumerate(middles):
+        if not mask[lit, j]:
+            height = _rise(middles[lit] - end) * 0.72
+            start = (middles[lit], top)
+            strong += [
+                arc(start, end, height=height, colour="soft", dashes="3 4", head=False),
+                sign(((middles[lit] + end) / 2, top - height), "×", radius=8),
+            ]
     seen = [word for j, word in enumerate(words) if mask[lit, j]]
     return Panel(
         title=title,
-        description=f"Of {', '.join(words)}, {words[lit]} may look at {', '.join(seen)}.",
+        description=f"Of {', '.join(words)}, {words[lit]} may look at {', '.join(seen)}."
+        + _unused(words),
         body=group(*quiet, opacity=0.5) + "".join(strong) + row + _table(words, edges, mask, lit),
         height=MASK_AT + MASK_ROW * len(words) + 4,
     )
@@ -100,7 +103,7 @@ def cross_attention_lines(
 
     Args:
         title: what the picture says.
-        targets: the words that look.
+        targets: the words that look, with ``PADDING`` for padding, which looks at nothing here.
         sources: the words that are looked at, with ``PADDING`` for padding.
         mask: True = may attend.
         languages: of the targets and of the sources.
@@ -115,20 +118,102 @@ def cross_attention_lines(
     lines = []
     for i in sorted(range(len(targets)), key=lambda i: i == lit):  # the lit one above the others
         look = {"colour": "accent", "width": 2.4} if i == lit else {"opacity": 0.5}
-        lines += [_line(above[i], below[j], **look) for j in range(len(sources)) if mask[i, j]]
-    hidden = [j for j in range(len(sources)) if not mask[lit, j]]
-    if hidden:
-        end = below[hidden[0]]
-        lines += [
-            _line(above[lit], end, colour="soft", dashes="3 4"),
-            sign((end, 103), "×", radius=8),
-        ]
+        if targets[i] != PADDING:
+            lines += [_line(above[i], below[j], **look) for j in range(len(sources)) if mask[i, j]]
+    for j, end in enumerate(below):
+        if not mask[lit, j]:
+            lines += [
+                _line(above[lit], end, colour="soft", dashes="3 4"),
+                sign((end, 103), "×", radius=8),
+            ]
     seen = [word for j, word in enumerate(sources) if mask[lit, j]]
     return Panel(
         title=title,
-        description=f"{targets[lit]} may look at {', '.join(seen)} of {', '.join(sources)}.",
+        description=f"{targets[lit]} may look at {', '.join(seen)} of {', '.join(sources)}."
+        + _unused(targets),
         body="".join(lines) + upper + lower + _table(targets, edges, mask, lit),
         height=MASK_AT + MASK_ROW * len(targets) + 4,
+    )
+
+
+def masked_row(
+    title: str,
+    words: Sequence[str],
+    scores: Float[Tensor, " words"],
+    mask: Bool[Tensor, " words"],
+    *,
+    language: Language,
+    lit: int,
+) -> Panel:
+    """One row of a mask at work: hidden scores become −∞, and softmax gives them no weight.
+
+    Args:
+        title: what the picture says.
+        words: the keys, with ``PADDING`` for padding.
+        scores: of the lit word's query with each key.
+        mask: the row of the lit word, True = may attend.
+        language: of the words.
+        lit: the index of the word that asks; it may attend to itself.
+
+    Raises:
+        ValueError: the words are too long for a row, or the lit word is hidden from itself.
+    """
+    if not mask[lit]:
+        raise ValueError(f"expected that {words[lit]} may attend to itself, got {mask.tolist()}")
+    _, edges, row = _in_a_row(words, language, 46, lit, left=_beside(["masked"]))
+    masked = scores.masked_fill(~mask, -math.inf)
+    powers, weights = masked.exp(), masked.softmax(0)
+    parts, told = [row], []
+    for i, (name, power, values, digits, colours) in enumerate(
+        (
+            ("score", "", scores, 2, ["none"] * len(words)),
+            ("masked", "", masked, 2, ["accent" if may else "hidden" for may in mask.tolist()]),
+            ("e", "masked", powers, 1, ["none"] * len(words)),
+            ("weight", "", weights, 3, ["attention" if may else "none" for may in mask.tolist()]),
+        )
+    ):
+        y, numbers = 95.0 + 30 * i, [_short(value, digits) for value in values.tolist()]
+        shares = (weights / weights.max() if name == "weight" else torch.ones(len(words))).tolist()
+        raised = element("tspan", power, dy=-5) if power else ""
+        parts.append(
+            element(
+                "text", name + raised, x=edges[0] - 6, y=y + 4.6, cls="aside", text_anchor="end"
+            )
+        )
+        for cell in zip(numbers, pairwise(edges), colours, shares, strict=True):
+            parts.append(_numbered(*cell, y=y))
+        told.append(f"{name}{f' to the {power}' if power else ''} {', '.join(numbers)}")
+    seen = [_short(value, 1) for value in powers[mask].tolist()]
+    worked = (
+        f"{words[lit]}: {_short(float(powers[lit]), 1)} ÷ ({' + '.join(seen)}) = "
+        f"{_short(float(weights[lit]), 3)}"
+    )
+    parts.append(label((2, 224), worked, cls="aside bold", anchor="start", colour="accent"))
+    return Panel(
+        title=title,
+        note=f"the row of “{words[lit]}” on its way through softmax",
+        description=f"The query of {words[lit]} with the keys {', '.join(words)}: "
+        f"{'; '.join(told)}.",
+        body="".join(parts),
+        height=236,
+    )
+
+
+def _short(value: float, digits: int) -> str:
+    """A number, −∞ or, where softmax gives nothing, 0."""
+    if value == -math.inf:
+        return "−∞"
+    return signed(value, digits if value else 0)
+
+
+def _numbered(
+    words: str, edges: tuple[float, float], colour: str, share: float, *, y: float
+) -> str:
+    """A number in a cell."""
+    left, right = edges
+    dark = colour in ("accent", "attention") and share > 0.6
+    return _cell(left, y - 11, right - left, 22, colour=colour, opacity=share) + label(
+        ((left + right) / 2, y), words, cls="aside bold", colour="page" if dark else None
     )
 
 
@@ -176,7 +261,11 @@ def _in_a_row(
 
 def _beside(rows: Sequence[str]) -> float:
     """The room that the words beside the mask need."""
-    return max(text_width(word, 12, bold=True) for word in rows) + 8
+    return max(text_width(word, 12, bold=True) for word in rows) + 14
+
+
+def _unused(rows: Sequence[str]) -> str:
+    return " The rows of padding are never used." if PADDING in rows else ""
 
 
 def _rise(distance: float) -> float:
@@ -190,18 +279,34 @@ def _table(rows: Sequence[str], edges: Sequence[float], mask: Tensor, lit: int) 
         y = MASK_AT + i * MASK_ROW
         cls = "aside bold" if i == lit else "aside"
         graphics.append(label((edges[0] - 6, y + MASK_ROW / 2), word, cls=cls, anchor="end"))
-        for j, (x, end) in enumerate(pairwise(edges)):
-            colour = ("accent" if i == lit else "hair") if mask[i, j] else "hidden"
-            graphics.append(
-                element(
-                    "rect",
-                    x=x,
-                    y=float(y),
-                    width=end - x,
-                    height=MASK_ROW,
-                    fill=ink(colour),
-                    stroke=ink("page"),
-                    stroke_width=1.5,
-                )
-            )
+        seen = "accent" if i == lit else "hair"
+        cells = [
+            _cell(x, y, end - x, MASK_ROW, colour=seen if may else "hidden")
+            for (x, end), may in zip(pairwise(edges), mask[i].tolist(), strict=True)
+        ]
+        if word == PADDING:
+            middle, width = (edges[0] + edges[-1]) / 2, text_width("never used", 12) + 8
+            graphics += [
+                group(*cells, cls="muted"),
+                _cell(middle - width / 2, y + 1, width, MASK_ROW - 2, colour="page"),
+                label((middle, y + MASK_ROW / 2), "never used", cls="aside"),
+            ]
+        else:
+            graphics += cells
     return "".join(graphics)
+
+
+def _cell(
+    x: float, y: float, width: float, height: int, *, colour: str, opacity: float | None = None
+) -> str:
+    return element(
+        "rect",
+        x=x,
+        y=float(y),
+        width=width,
+        height=height,
+        fill=ink(colour),
+        fill_opacity=opacity,
+        stroke=ink("page"),
+        stroke_width=1.5,
+    )
