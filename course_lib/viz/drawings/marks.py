@@ -57,6 +57,12 @@ def signed(value: float, digits: int = 0) -> str:
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def in_cell(value: float, digits: int) -> str:
+    """A number as it stands in a cell: what is 0 as far as it is written has no zeros after it."""
+    text = signed(value, digits)
+    return text if float(text.replace("−", "-")) else "0"
+
+
 def text_width(words: str, size: float = 14, *, bold: bool = False) -> float:
     """About how wide the words are, in pixels."""
 
@@ -156,6 +162,7 @@ def vector(
     vertical: bool = False,
     colour: str | None = None,
     digits: int | None = None,
+    wide: float | None = None,
 ) -> str:
     """A strip of cells, one for each number. Zero has the colour of the page.
 
@@ -168,10 +175,11 @@ def vector(
         colour: of a quantity, such as "attention"; by default teal for positive and brown for
             negative numbers.
         digits: after the point, of the numbers in the cells; None writes none.
+        wide: the width of a cell that is not square; ``cell`` is its height.
     """
-    graphics = []
+    graphics, width = [], wide or cell
     for i, value in enumerate(values):
-        x, y = (at[0], at[1] + i * cell) if vertical else (at[0] + i * cell, at[1])
+        x, y = (at[0], at[1] + i * cell) if vertical else (at[0] + i * width, at[1])
         share = min(1.0, abs(value) / largest)
         seen = share > 0.004
         name = colour or ("positive" if value > 0 else "negative")
@@ -180,7 +188,7 @@ def vector(
                 "rect",
                 x=float(x),
                 y=float(y),
-                width=float(cell),
+                width=float(width),
                 height=float(cell),
                 cls="cell",
                 fill=ink(name if seen else "none"),
@@ -190,8 +198,8 @@ def vector(
         if digits is not None:
             graphics.append(
                 label(
-                    (x + cell / 2, y + cell / 2),
-                    signed(value, digits),
+                    (x + width / 2, y + cell / 2),
+                    in_cell(value, digits),
                     cls="aside bold",
                     colour="page" if share > 0.6 else None,
                 )
