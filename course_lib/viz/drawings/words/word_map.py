@@ -18,7 +18,7 @@ TOP = 34.0  # of the field that the points may use
 RADIUS, HALF_LINE = 3.5, 7.0
 AROUND = 8.0  # from a group's points and words to its border
 ROUNDS = 40
-SHARES = tuple(1 - 0.01 * k for k in range(20))  # of the largest scale, which are tried
+SHARES = tuple(1 - 0.02 * k for k in range(10))  # of the largest scale, which are tried
 
 
 class _Field(NamedTuple):
