@@ -96,13 +96,10 @@ class Panel:
     def image(self) -> str:
         """The same picture as an ``<img>``, which needs nothing from its page."""
         if self.narrow:
-            # In a list of sources, a blank ends an address.
-            wide = element(
-                "source",
-                media="(min-width: 740px)",
-                srcset=self._address().replace(" ", "%20"),
-                width=f"{self.width:g}",
-                height=f"{self.height:g}",
+            address = self._address().replace(" ", "%20")  # a blank would end it in this list
+            wide = (
+                f'<source media="(min-width: 740px)" srcset="{address}" '
+                f'width="{self.width:g}" height="{self.height:g}">'
             )
             return element("picture", wide + self.narrow.image())
         return (
