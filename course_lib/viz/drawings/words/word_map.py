@@ -302,8 +302,8 @@ def _beside(border: Sequence[Point], name: str, field: _Field) -> list[_Place]:
 
 def _inside(box: _Box, field: _Field) -> bool:
     return (
-        box.left >= 0
-        and box.right <= field.width
+        box.left >= AROUND + 1
+        and box.right <= field.width - AROUND - 1
         and box.top >= 22
         and box.bottom <= field.bottom + 20
     )
