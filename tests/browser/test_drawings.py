@@ -1,8 +1,10 @@
 """Drawings in a page: part of it where scripts run, with a film's controls, whole without them."""
 
+from dataclasses import replace
+
 import pytest
 
-from course_lib.viz.drawings.drawing import Drawing, Film, Frame, Panel
+from course_lib.viz.drawings.drawing import HALF, TEXT, Drawing, Film, Frame, Panel
 from course_lib.viz.drawings.marks import label, token, vector
 from tests.browser.lab import serious_violations
 
@@ -122,6 +124,42 @@ def test_nothing_is_wider_than_the_page_or_smaller_than_12_pixels(open_drawing, 
         })"""
     )
     assert min(sizes) >= 0.96 * 12  # at 360 pixels a panel loses a few
+
+
+BOTH = replace(panel("broad"), width=TEXT, narrow=panel("narrow"))
+WIDTHS = pytest.mark.parametrize(("width", "title"), [(360, "Now narrow"), (1000, "Now broad")])
+
+
+@WIDTHS
+def test_of_a_panel_as_wide_as_the_text_a_phone_shows_the_narrow_form(open_drawing, width, title):
+    page = open_drawing(Drawing(BOTH), width=width)
+    assert page.locator("figure svg:visible title").all_text_contents() == [title]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@WIDTHS
+def test_the_narrow_form_needs_no_script(browser, tmp_path, width, title):
+    Drawing(BOTH).save_html(tmp_path / "drawing.html")
+    size = {"width": width, "height": 400}
+    context = browser.new_context(java_script_enabled=False, offline=True, viewport=size)
+    page = context.new_page()
+    page.goto((tmp_path / "drawing.html").as_uri())
+    source = page.evaluate("decodeURIComponent(document.querySelector('img').currentSrc)")
+    assert title in source
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_joined_panels_leave_no_gap_on_a_page_and_stand_below_each_other_on_a_phone(open_drawing):
+    halves = [replace(panel(words), width=HALF) for words in ("left", "right")]
+    edges = """() => [...document.querySelectorAll('figure svg')].map((svg) => {
+        const {left, right, top} = svg.getBoundingClientRect(); return [left, right, top]; })"""
+    (_, right, top), (left, _, same) = open_drawing(
+        Drawing(*halves, joined=True), width=1000
+    ).evaluate(edges)
+    assert right == left and top == same
+    first, second = open_drawing(Drawing(*halves, joined=True), width=390).evaluate(edges)
+    assert first[0] == second[0] and first[2] < second[2]
 
 
 def test_a_film_can_be_read_by_a_screen_reader(open_drawing, film, axe):

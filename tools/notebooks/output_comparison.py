@@ -27,7 +27,9 @@ FLOAT = re.compile(r"(?<![\w.])[-+]?\d+\.(\d+)(?:[eE][-+]?\d+)?(?!\w|\.\d)")
 UNCERTAIN = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)( ?%)? \(± (\d+(?:\.\d+)?)(?=[ )])")
 PICTURE = re.compile(r'<img [^>]*src="data:image/\w+;base64,([^"]+)"')
 # A drawing is compared by its words and by each coordinate. Its ids come from its content.
-DRAWING = re.compile(r'<img class="dw-still"[^>]*src="data:image/svg\+xml,([^"]+)"')
+DRAWING = re.compile(
+    r'<(?:img class="dw-still"|source)[^>]*src(?:set)?="data:image/svg\+xml,([^"]+)"'
+)
 DRAWING_ID = re.compile(r"\bd[0-9a-f]{8}(?=[htd]\b)")
 PATH_COMMAND = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=-?\d)")
 # A plot is compared by its words, its marks and the cells of its heat maps.

@@ -2,16 +2,32 @@
 // Brings a stored drawing to life: its images become part of the page, and a film gets controls.
 
 /**
- * The picture of an image, to be put in its place. Inline it follows forced colours and the page's
- * theme, and its words can be selected.
+ * The picture at an address, to be put into the page. Inline it follows forced colours and the
+ * page's theme, and its words can be selected.
+ * @param {string} address
+ */
+function read(address) {
+  const source = decodeURIComponent(address.slice(address.indexOf(",") + 1));
+  const svg = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+  svg.querySelector("style")?.remove(); // the page has it already
+  return svg;
+}
+
+/**
+ * Put the picture of an image in its place: where there is one for wide pages as well, both.
  * @param {HTMLImageElement} image
  */
 function inline(image) {
-  const source = decodeURIComponent(image.src.slice(image.src.indexOf(",") + 1));
-  const svg = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
-  if (svg.tagName !== "svg") return; // it could not be read: the image stays
-  svg.querySelector("style")?.remove(); // the page has it already
-  image.replaceWith(svg);
+  const svg = read(image.src);
+  const picture = image.closest("picture");
+  const wide = picture?.querySelector("source");
+  const broad = wide && read(wide.srcset);
+  if ([svg, broad].some((each) => each && each.tagName !== "svg")) return; // the image stays
+  if (picture && broad) {
+    svg.classList.add("narrow");
+    broad.classList.add("broad");
+    picture.replaceWith(broad, svg);
+  } else image.replaceWith(svg);
 }
 
 /**

@@ -32,6 +32,8 @@ from course_lib.viz.drawings.marks import element, label
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment, page
 
+TEXT = 696  # the width of a line of text
+HALF = TEXT / 2  # of a panel that touches the other one
 WIDTH = 340  # of a panel, drawn 1:1: two fill a line of text, three a page, one a phone
 _SAFE = " =:/;,.()@+-*<>{}!|?'"  # need no escape in an address
 
@@ -46,6 +48,7 @@ class Panel:
         body: SVG, from ``marks``; the title is written above them.
         height, width: in pixels.
         note: a line in small letters below the title.
+        narrow: of a panel that fills the line: the same for a phone.
     """
 
     title: str
@@ -54,6 +57,7 @@ class Panel:
     height: float
     width: float = WIDTH
     note: str = ""
+    narrow: Panel | None = None
 
     def svg(self, style: str = "") -> str:
         """The picture, with its title and description for screen readers."""
@@ -91,16 +95,27 @@ class Panel:
 
     def image(self) -> str:
         """The same picture as an ``<img>``, which needs nothing from its page."""
+        if self.narrow:
+            address = self._address().replace(" ", "%20")  # a blank would end it in this list
+            wide = (
+                f'<source media="(min-width: 740px)" srcset="{address}" '
+                f'width="{self.width:g}" height="{self.height:g}">'
+            )
+            return element("picture", wide + self.narrow.image())
+        return (
+            f'<img class="dw-still" alt="{escape(self.alt)}" width="{self.width:g}" '
+            f'height="{self.height:g}" src="{self._address()}">'
+        )
+
+    def _address(self) -> str:
+        """All of the picture, with its style, as an address."""
         used = [name for name in COLOURS if f"--{name})" in self.body]
         used += [name for name in ("ink", "soft", "hair", "wrong") if name not in used]
         style = ":root{color-scheme:light dark}" + variables(used)
         style += _needed(short(stylesheet("picture")), self.svg())
         # Inside an address a double quote takes three letters.
         source = quote(self.svg(element("style", style)).replace('"', "'"), safe=_SAFE)
-        return (
-            f'<img class="dw-still" alt="{escape(self.alt)}" width="{self.width:g}" '
-            f'height="{self.height:g}" src="data:image/svg+xml,{source}">'
-        )
+        return f"data:image/svg+xml,{source}"
 
     @property
     def alt(self) -> str:
@@ -115,20 +130,23 @@ class Drawing:
         panels: from left to right.
         caption: one sentence that a person would say.
         wide: three panels may stand in a row, in place of two.
+        joined: panels touch each other where they stand side by side; each is ``HALF`` wide.
     """
 
-    def __init__(self, *panels: Panel, caption: str = "", wide: bool = False) -> None:
+    def __init__(
+        self, *panels: Panel, caption: str = "", wide: bool = False, joined: bool = False
+    ) -> None:
         if not panels:
             raise CourseError("a drawing needs at least one panel, got none")
-        self.panels, self.caption, self.wide = panels, caption, wide
+        self.panels, self.caption, self.wide, self.joined = panels, caption, wide, joined
 
     def __repr__(self) -> str:
         return "\n".join([*(panel.alt for panel in self.panels), *filter(None, [self.caption])])
 
     def to_html(self) -> str:
         """What a notebook stores; a page may show it as well."""
-        row = element("div", "".join(panel.image() for panel in self.panels), cls="dw-row")
-        return self._fragment(row)
+        cls = "dw-row joined" if self.joined else "dw-row"
+        return self._fragment(element("div", "".join(p.image() for p in self.panels), cls=cls))
 
     def save_html(self, path: str | Path, title: str = "") -> None:
         """Write the drawing to one file that needs neither a network nor a second file."""

@@ -57,6 +57,12 @@ def signed(value: float, digits: int = 0) -> str:
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def in_cell(value: float, digits: int) -> str:
+    """A number as it stands in a cell: what is 0 as far as it is written has no zeros after it."""
+    text = signed(value, digits)
+    return text if float(text.replace("−", "-")) else "0"
+
+
 def text_width(words: str, size: float = 14, *, bold: bool = False) -> float:
     """About how wide the words are, in pixels."""
 
@@ -196,7 +202,7 @@ def vector(
             graphics.append(
                 label(
                     (x + cell / 2, y + height / 2),
-                    signed(value, digits),
+                    in_cell(value, digits),
                     cls="aside" if quiet_zeros and not value else "aside bold",
                     colour="page" if share > 0.6 else None,
                 )

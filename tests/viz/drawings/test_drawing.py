@@ -8,7 +8,7 @@ import pytest
 
 from course_lib.errors import CourseError
 from course_lib.viz.drawings.colours import COLOURS, ink
-from course_lib.viz.drawings.drawing import WIDTH, Drawing, Film, Frame, Panel
+from course_lib.viz.drawings.drawing import HALF, TEXT, WIDTH, Drawing, Film, Frame, Panel
 from course_lib.viz.drawings.marks import label, token
 
 PANEL = Panel(
@@ -90,6 +90,27 @@ def test_a_film_stores_all_frames_with_their_sentences():
     assert 'data-start="1"' in html  # the last, which is counted from the end
     assert "<button" not in html and "<input" not in html  # the script makes them
     assert repr(film).splitlines()[0] == "Film, 2 frames."
+
+
+def test_a_panel_as_wide_as_the_text_has_a_second_picture_for_a_phone():
+    broad = Panel(
+        title="Broad", description="Wide.", body=PANEL.body, height=80, width=TEXT, narrow=PANEL
+    )
+    html = Drawing(broad).to_html()
+    (source,) = re.findall(r'<picture><source media="[^"]*" srcset="([^"]+)"', html)
+    assert " " not in source  # a blank would end the address
+    root = ElementTree.fromstring(unquote(source.partition(",")[2]))
+    assert root.get("width") == f"{TEXT}"
+    # Where sources are taken out, as in a notebook that is not trusted, the image is left.
+    assert re.findall(r'<img class="dw-still" alt="([^"]*)"', html) == [
+        "A &amp; B. Two words: &lt;a&gt; 0.25."
+    ]
+
+
+def test_joined_panels_touch_each_other():
+    assert '<div class="dw-row joined">' in Drawing(PANEL, OTHER, joined=True).to_html()
+    assert '<div class="dw-row">' in Drawing(PANEL, OTHER).to_html()
+    assert 2 * HALF == TEXT
 
 
 def test_a_page_of_its_own_has_a_title(tmp_path):

@@ -72,3 +72,18 @@ def test_an_arrow_ends_where_it_should():
 
 def test_markup_in_words_is_shown_and_not_read():
     assert "&lt;b&gt;" in marks.label((0, 0), "<b>")
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0.0, 2, "0"), (-0.004, 2, "0"), (0.006, 2, "0.01"), (-1.0, 1, "−1.0"), (0.0, 0, "0")],
+)
+def test_a_cell_shows_no_zeros_after_a_zero(value, digits, text):
+    assert marks.in_cell(value, digits) == text
+    assert f">{text}</text>" in marks.vector((0, 0), [value], largest=1, digits=digits)
+
+
+def test_a_cell_may_be_wider_than_high():
+    first, second = rectangles(marks.vector((5, 7), [1, 1], largest=1, cell=30, height=10))
+    assert (first["width"], first["height"]) == ("30.0", "10.0")
+    assert (second["x"], second["y"]) == ("35.0", "7.0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
-from course_lib.viz.drawings.drawing import WIDTH, Panel
+from course_lib.viz.drawings.drawing import TEXT, WIDTH, Panel
 from course_lib.viz.drawings.marks import element, group, label, number, swing, text_width
 
 Language = Literal["german", "english"]
@@ -20,6 +20,8 @@ LEAST = 0.05  # the smallest weight that is drawn
 OPACITY = {"line": "0.28", "accent": "1"}  # of lines whose colour does not tell their weight
 WIDEST = 11.0  # the line of weight 1, in pixels
 STEP, SMALLEST_STEP, TALLEST = 28, 20, 420
+NUMBER = 34  # room for a weight beside its key
+BOLD = 1.16  # how much wider than others bold letters are, at most
 NARROWEST = 90  # between the columns
 MARGIN = 4
 BETWEEN = "\u00a0 "  # a word and its gloss
@@ -36,6 +38,8 @@ def attention_columns(
     headings: tuple[str, str] = ("query", "key"),
     glosses: Mapping[str, str] | None = None,
     note: str | None = None,
+    numbered: int = 0,
+    broad: bool = False,
 ) -> Panel:
     """Keys on the left, queries on the right, and a line for each weight of at least 0.05.
 
@@ -52,6 +56,9 @@ def attention_columns(
         glosses: what a word means, written beside it in small letters; only beside the keys where
             the queries are the same words.
         note: below the title; by default what the lit query's strongest line says.
+        numbered: how many of the lit query's strongest lines have the accent, and their weights
+            beside the keys; 0: only the strongest, which the note tells.
+        broad: as wide as the text, and on a phone as any other.
 
     Raises:
         ValueError: weights that do not belong to the words, or that are no shares of 1; words for
@@ -68,21 +75,42 @@ def attention_columns(
     left_glosses = glosses or {}
     # Where both columns have the same words, one of them is enough to say what they mean.
     right_glosses = {} if list(queries) == list(keys) else left_glosses
-    strongest = None if lit is None else int(weights[lit].argmax())
+    strongest = [] if lit is None else weights[lit].topk(max(1, numbered)).indices.tolist()
     if note is None:
         note = ""
-        if lit is not None and strongest is not None:
-            weight = float(weights[lit, strongest])
-            note = f"“{queries[lit]}” attends most to “{keys[strongest]}”: {weight:.2f}"
+        if lit is not None:
+            weight = float(weights[lit, strongest[0]])
+            note = f"“{queries[lit]}” attends most to “{keys[strongest[0]]}”: {weight:.2f}"
+    narrow = None
+    if broad:
+        narrow = attention_columns(
+            title,
+            weights,
+            queries=queries,
+            keys=keys,
+            languages=languages,
+            lit=lit,
+            headings=headings,
+            glosses=glosses,
+            note=note,
+            numbered=numbered,
+        )
     top = 72 if note else 54  # the middle of the first word
     rows = max(len(queries), len(keys))
     step = min(STEP, (TALLEST - top - 12) / max(1, rows - 1))
-    left = max(_width(word, left_glosses) for word in [*keys, headings[1]]) + MARGIN
-    right = WIDTH - MARGIN - max(_width(word, right_glosses) for word in [*queries, headings[0]])
-    if step < SMALLEST_STEP or right - left < NARROWEST or text_width(note, 12) > WIDTH:
+    bold = {keys[j] for j in strongest}
+    left = max(_width(word, left_glosses, bold) for word in [*keys, headings[1]]) + MARGIN
+    ends = max(
+        _width(word, right_glosses, set() if lit is None else {queries[lit]})
+        for word in [*queries, headings[0]]
+    )
+    width = TEXT if broad else WIDTH
+    right = width - MARGIN - ends
+    lines_at = left + 8 + (NUMBER if numbered else 0)
+    if step < SMALLEST_STEP or right - lines_at < NARROWEST - 8 or text_width(note, 12) > width:
         raise ValueError(
             f"{rows} rows, with {max(keys, key=len)!r} and {max(queries, key=len)!r} for the "
-            f"longest words, have no room in a panel of {WIDTH} × {TALLEST} pixels: draw fewer or "
+            f"longest words, have no room in a panel of {width} × {TALLEST} pixels: draw fewer or "
             "shorter words"
         )
 
@@ -93,7 +121,7 @@ def attention_columns(
         *,
         x: float,
         anchor: Literal["start", "end"],
-        bold: int | None,
+        bold: Sequence[int],
         glosses: Mapping[str, str],
     ) -> list[str]:
         texts = [label((x, top - 24), heading, cls="aside", anchor=anchor)]
@@ -101,7 +129,7 @@ def attention_columns(
             y = top + i * step
             gloss = glosses.get(word)
             texts.append(
-                _word((x, y), word, gloss, anchor=anchor, bold=i == bold, language=language)
+                _word((x, y), word, gloss, anchor=anchor, bold=i in bold, language=language)
             )
         return texts
 
@@ -109,7 +137,7 @@ def attention_columns(
     lines = [
         group(
             *(
-                _line((left + 8, top + j * step), (right - 8, top + i * step), weight, look=look)
+                _line((lines_at, top + j * step), (right - 8, top + i * step), weight, look=look)
                 for _, weight, i, j in alike
             ),
             fill="none",
@@ -118,8 +146,19 @@ def attention_columns(
         )
         for look, alike in groupby(_looks(weights, lit, strongest), key=itemgetter(0))
     ]
+    numbers = [
+        label(
+            (left + 8 + NUMBER - 4, top + j * step),
+            f"{float(weights[lit, j]):.2f}",
+            cls="aside bold",
+            anchor="end",
+            colour="accent",
+        )
+        for j in strongest[:numbered]
+    ]
     parts = [
         *lines,
+        *numbers,
         *column(
             keys,
             languages[1],
@@ -135,7 +174,7 @@ def attention_columns(
             headings[0],
             x=right,
             anchor="start",
-            bold=lit,
+            bold=[] if lit is None else [lit],
             glosses=right_glosses,
         ),
     ]
@@ -145,11 +184,13 @@ def attention_columns(
         description=_description(weights, queries, keys, lit),
         body="".join(parts),
         height=top + (rows - 1) * step + 14,
+        width=width,
+        narrow=narrow,
     )
 
 
 def _looks(
-    weights: Float[Tensor, "queries keys"], lit: int | None, strongest: int | None
+    weights: Float[Tensor, "queries keys"], lit: int | None, strongest: Sequence[int]
 ) -> list[tuple[str, float, int, int]]:
     """Look, weight, query and key of each line, from the back to the front."""
     lines = []
@@ -158,7 +199,7 @@ def _looks(
             if weight >= LEAST:
                 look = "attention" if lit is None else "line"
                 if i == lit:
-                    look = "accent" if j == strongest else "attention"
+                    look = "accent" if j in strongest else "attention"
                 lines.append((look, weight, i, j))
     order = ("line", "attention", "accent")
     return sorted(lines, key=lambda line: (order.index(line[0]), line[1]))
@@ -201,10 +242,10 @@ def _word(
     )
 
 
-def _width(word: str, glosses: Mapping[str, str]) -> float:
-    """Of a word and its gloss, and of a heading."""
+def _width(word: str, glosses: Mapping[str, str], bold: Collection[str]) -> float:
+    """Of a word and its gloss, and of a heading; bold letters are wider."""
     gloss = text_width(BETWEEN) + text_width(glosses[word], 12) if word in glosses else 0
-    return text_width(word) + gloss
+    return text_width(word) * (BOLD if word in bold else 1) + gloss
 
 
 def _description(

@@ -20,6 +20,7 @@ from course_lib.viz.drawings.marks import (
 
 TOP, GAP, SHEET = 60.0, 34.0, 5.0  # where the blocks begin; between them; from sheet to sheet
 MOST_CELLS = 10  # of an edge whose cells are drawn; a longer one is a box without cells
+BESIDE = 50.0  # the middle of the first line in a panel of its own
 MOST_SHEETS = 3
 WIDEST, HIGHEST = 120.0, 80.0  # of a block, in pixels
 Role = Literal["shared", "summed", "left", "right", "left alone", "right alone"]
@@ -37,6 +38,7 @@ def draw_einsum(
     subscripts: str,
     *shapes: Sequence[int],
     names: tuple[str, str, str] = ("left", "right", "result"),
+    list_beside: bool = False,
     caption: str = "",
 ) -> Drawing:
     """Draw an einsum of two operands as a product of blocks.
@@ -49,6 +51,7 @@ def draw_einsum(
         subscripts: such as "bhqe,bhke->bhqk"; blanks between letters do not matter.
         shapes: of the two operands.
         names: of the operands and of the result, short.
+        list_beside: what becomes of each letter stands in a panel of its own, not below the blocks.
         caption: one sentence below.
 
     Raises:
@@ -136,14 +139,14 @@ def draw_einsum(
         across=across,
         sizes=sizes,
     )
-    y = corner[1] + max(tall_px, rows_px) + 52
-    lines = []
+    low = corner[1] + max(tall_px, rows_px) + 52
+    y, lines = BESIDE if list_beside else low, []
     order: tuple[Role, ...] = ("summed", "left alone", "right alone", "shared", "left", "right")
     for role in order:
         for_role = _with(roles, role)
         if for_role:
             lines.append(_line(y, for_role, role, names=names, sizes=sizes))
-            y += 25
+            y += 32 if list_beside else 25
     gone = "".join(letter for letter in roles if letter not in result)
     stays = f"{_listed(result)} {'stay' if len(result) > 1 else 'stays'}" if result else ""
     if gone:
@@ -160,16 +163,22 @@ def draw_einsum(
         f"{name} has the shape ({', '.join(str(sizes[letter]) for letter in letters)})"
         for name, letters in zip(names, (left, right, result), strict=True)
     )
-    return Drawing(
-        Panel(
-            title=title,
-            description=f"The einsum {left},{right}->{result}. {shape}. {told}.",
-            note=f"{left}, {right} → {result or 'a number'}",
-            body="".join(graphics + lines),
-            height=y - 8,
-        ),
-        caption=caption,
+    blocks = Panel(
+        title=title,
+        description=f"The einsum {left},{right}->{result}. {shape}. {told}.",
+        note=f"{left}, {right} → {result or 'a number'}",
+        body="".join(graphics if list_beside else graphics + lines),
+        height=low - 24 if list_beside else y - 8,
     )
+    if not list_beside:
+        return Drawing(blocks, caption=caption)
+    letters = Panel(
+        title="What becomes of each letter",
+        description=f"{told}.",
+        body="".join(lines),
+        height=y - 8,
+    )
+    return Drawing(blocks, letters, caption=caption)
 
 
 def _letters(subscripts: str) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from course_lib.viz.drawings.drawing import Drawing, Panel
 from course_lib.viz.drawings.marks import element, label, signed, vector
 
 FIRST, ROW = 85, 48  # the first head's middle, and from one to the next
-CELL = 44.0  # room for "−0.35"
+CELL, WIDE = 44.0, 50.0  # the height and the width of a cell, with room around "−0.35"
 MOST_HEADS, MOST_SHOWN = 6, 5
 STRIP_AT, SLICE_AT = 72, 178  # the left edges of context and W^O
 NUMBERS_AT = 84  # the left edge of the numbers that are added
@@ -124,7 +124,7 @@ def _apart(
     digits = 2 if largest < 10 else 0
     left = NUMBERS_AT
     parts = [
-        label((left + CELL * (k + 0.5), FIRST - 33), f"no. {i}", cls="aside")
+        label((left + WIDE * (k + 0.5), FIRST - 33), f"no. {i}", cls="aside")
         for k, i in enumerate(numbers)
     ]
     for row, (name, values) in enumerate(shown.items()):
@@ -132,21 +132,23 @@ def _apart(
         cls = "bold" if strong else None
         parts.append(label((0, y), name, cls=cls, anchor="start"))
         parts.append(
-            vector((left, y - CELL / 2), values, largest=largest, cell=CELL, digits=digits)
+            vector(
+                (left, y - CELL / 2), values, largest=largest, cell=WIDE, height=CELL, digits=digits
+            )
         )
         if row:
             parts.append(label((left - 13, y), "+"))
         if strong:
             parts.append(
-                _box(left, y, CELL * len(numbers), fill="none", border="accent", width=2.4)
+                _box(left, y, WIDE * len(numbers), fill="none", border="accent", width=2.4)
             )
     y = FIRST + len(shown) * ROW + 10
-    line = f"M0 {y - ROW / 2 - 4:.1f}H{left + CELL * len(numbers):.1f}"
+    line = f"M0 {y - ROW / 2 - 4:.1f}H{left + WIDE * len(numbers):.1f}"
     parts += [
         element("path", d=line, stroke=ink("ink")),
         label((0, y), "output", cls="bold", anchor="start"),
         label((left - 13, y), "="),
-        vector((left, y - CELL / 2), total, largest=largest, cell=CELL, digits=digits),
+        vector((left, y - CELL / 2), total, largest=largest, cell=WIDE, height=CELL, digits=digits),
     ]
     told = "; ".join(
         f"{name} {', '.join(signed(value, digits) for value in values)}"

@@ -1,8 +1,10 @@
-"""*You are here*: the model as a thin strip below a lesson's title, with the lesson's part lit.
+"""*You are here*: the model as a thin line below a lesson's title, with the lesson's part lit.
 
-The strip has two panels, which stand below each other on a phone: the encoder, and the decoder with
-what it writes. A lesson that builds no part of the model lights the spot at which it works: what
-goes in, what comes out, the way back from the output, or, dashed, the parts that it examines.
+Ten parts stand at equal distances along the residual stream, each a box with the numbers of its
+lessons and its name below. The line has two halves, which touch each other on a page and stand
+below each other on a phone: the encoder, and the decoder with what it writes. A lesson that builds
+no part of the model lights the spot at which it works: what goes in, what comes out, the way back
+from the output, or, dashed, the parts that it examines.
 """
 
 from __future__ import annotations
@@ -10,8 +12,16 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from course_lib.viz.drawings.colours import ink
-from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
-from course_lib.viz.drawings.marks import arrow, element, label, sign, stream
+from course_lib.viz.drawings.drawing import HALF, Drawing, Panel
+from course_lib.viz.drawings.marks import (
+    Point,
+    arrow,
+    element,
+    label,
+    sign,
+    stream,
+    text_width,
+)
 
 Way = Literal["", "whole", "training", "decoding"]
 
@@ -39,33 +49,36 @@ class Spot(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A box of the strip: its name, the lines that are written in it, left edge and width."""
+    """A box of the strip, the lines of its name below, its lessons, and its middle in x."""
 
     name: str
     lines: tuple[str, ...]
     lesson: str
     x: float
-    width: float
 
 
+BOX = 50.0  # the width of each box
 ENCODER = (
-    Part("ids", ("ids",), "09", 1, 27),
-    Part("embedding", ("embedding",), "02", 33, 75),
-    Part("positions", ("positions",), "01", 113, 65),
-    Part("self_attention", ("attention",), "04 · 06", 188, 62),
-    Part("feed_forward", ("feed-", "forward"), "03", 267, 52),
+    Part("ids", ("ids",), "09", 27),
+    Part("embedding", ("embedding",), "02", 94),
+    Part("positions", ("positions",), "01", 162),
+    Part("self_attention", ("attention",), "04 · 06", 231),
+    Part("feed_forward", ("feed-", "forward"), "03", 300),
 )
 DECODER = (
-    Part("input", ("input",), "02 · 01", 1, 52),
-    Part("self_attention", ("attention",), "04 · 06", 61, 62),
-    Part("cross_attention", ("cross-", "attention"), "04 · 06", 140, 62),
-    Part("feed_forward", ("feed-", "forward"), "03", 219, 52),
-    Part("output", ("output",), "08", 293, 46),
+    Part("input", ("input",), "02 · 01", 31),
+    Part("self_attention", ("attention",), "04 · 06", 102),
+    Part("cross_attention", ("cross-", "attention"), "04 · 06", 173),
+    Part("feed_forward", ("feed-", "forward"), "03", 244),
+    Part("output", ("output",), "08", 319),
 )
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")
-ROW, HEIGHT = 38.0, 46.0  # the top of the boxes, and their height
+ROW, HEIGHT = 46.0, 26.0  # the top of the boxes, and their height
 MIDDLE = ROW + HEIGHT / 2
-MEMORY, WAY = 26.0, 98.0  # heights
+NAMES, LINE = ROW + HEIGHT + 13, 14.0  # the middle of the first line of names, and to the second
+SUM = BOX / 2 + 9.5  # from the middle of a sublayer to that of its sum
+FRAME = (ROW - 9, NAMES + LINE + 11)  # of a block: its upper and its lower edge
+MEMORY, WAY = 28.0, FRAME[1] + 16  # heights
 _ATTENTION = frozenset({"self_attention", "cross_attention"})
 
 SPOTS = {
@@ -100,65 +113,72 @@ def draw_model_strip(lesson: str) -> Drawing:
     if lesson not in SPOTS:
         raise ValueError(f"expected a lesson's number, one of {', '.join(SPOTS)}, got {lesson!r}")
     spot = SPOTS[lesson]
-    return Drawing(_encoder(spot), _decoder(spot))
+    return Drawing(_encoder(spot), _decoder(spot), joined=True)
 
 
 def _encoder(spot: Spot) -> Panel:
     lit, has_words = spot.parts, _in_encoder(spot)
-    attention, network = ENCODER[-2:]
-    end = network.x + network.width + 9  # the middle of the last sum
-    colour = "accent" if "memory" in lit else "german"
-    body = _frame(attention.x - 5, end + 11, lit="block" in lit)
-    body += stream([(ENCODER[0].x + 10, MIDDLE), (end, MIDDLE)], width=10)
-    body += stream([(end, MIDDLE), (end, MEMORY), (WIDTH, MEMORY)], colour, width=6, opacity=0.8)
+    end = ENCODER[-1].x + SUM  # the middle of the last sum
+    body = _frame(ENCODER[3].x - BOX / 2, end, lit="block" in lit)
+    body += stream([(ENCODER[0].x, MIDDLE), (end, MIDDLE)], "german", width=10)
+    body += _memory([(end, MIDDLE), (end, MEMORY), (HALF, MEMORY)], lit="memory" in lit)
     body += _boxes(ENCODER, spot)
     body += _sums(ENCODER, lit="sum" in lit)
-    if spot.way == "training":
-        body += _training(ENCODER)
-    if spot.way == "whole":
-        body += _bracket(opens=True, dashes=spot.dashes)
+    body += _way(ENCODER, spot)
     return Panel(
         title="The encoder reads",
         description=_told("encoder", ENCODER, spot),
         body=body + (_here(spot) if has_words else ""),
         height=_height(spot, has_words=has_words, has_way=spot.way in ("whole", "training")),
+        width=HALF,
     )
 
 
 def _decoder(spot: Spot) -> Panel:
     lit, has_words = spot.parts, not _in_encoder(spot)
-    first, last, output = DECODER[1], DECODER[-2], DECODER[-1]
-    end = last.x + last.width + 9
-    cross = DECODER[2].x + DECODER[2].width / 2
+    output, cross = DECODER[-1].x, DECODER[2].x
+    body = _frame(DECODER[1].x - BOX / 2, DECODER[-2].x + SUM, lit="block" in lit)
+    body += stream([(DECODER[0].x, MIDDLE), (output, MIDDLE)], "english", width=10)
+    body += _memory([(0, MEMORY), (cross, MEMORY), (cross, ROW + 2)], lit="memory" in lit)
     colour = "accent" if "memory" in lit else "german"
-    body = _frame(first.x - 5, end + 9, lit="block" in lit)
-    body += stream([(DECODER[0].x + 10, MIDDLE), (output.x + 10, MIDDLE)], width=10)
-    body += stream([(0, MEMORY), (cross, MEMORY), (cross, ROW + 4)], colour, width=6, opacity=0.8)
+    words = (cross + 12, MEMORY - 1)
+    body += label(words, "memory", cls="aside bold", anchor="start", colour=colour)
     body += _boxes(DECODER, spot)
     body += _sums(DECODER, lit="sum" in lit)
-    middle = output.x + output.width / 2
     leaves = "exit" in lit
     body += arrow(
-        (middle, ROW - 1),
-        (middle, 14),
+        (output, ROW - 1),
+        (output, 19),
         colour="accent" if leaves else "line",
         width=2.4 if leaves else 1.4,
     )
-    body += label((middle - 8, 17), "next word", cls="aside", anchor="end")
-    if spot.way == "training":
-        body += _training(DECODER)
-    if spot.way == "whole":
-        body += _bracket(opens=False, dashes=spot.dashes)
-    if spot.way == "decoding":
-        back = DECODER[0].x + DECODER[0].width / 2
-        points = ((middle, ROW + HEIGHT + 2), (middle, WAY), (back, WAY), (back, ROW + HEIGHT + 3))
-        body += arrow(*points, colour="accent", width=2.4)
+    body += label((HALF - 1, 10), "next word", cls="aside", anchor="end")
+    body += _way(DECODER, spot)
     return Panel(
         title="The decoder writes",
         description=_told("decoder", DECODER, spot),
         body=body + (_here(spot) if has_words else ""),
         height=_height(spot, has_words=has_words, has_way=bool(spot.way)),
+        width=HALF,
     )
+
+
+def _memory(points: list[Point], *, lit: bool) -> str:
+    """A half of the pipe from the encoder to the decoder."""
+    return stream(points, "accent" if lit else "german", width=6, opacity=0.8)
+
+
+def _way(parts: tuple[Part, ...], spot: Spot) -> str:
+    """What is lit below a half of the parts."""
+    if spot.way == "training":
+        return _training(parts)
+    if spot.way == "whole":
+        return _bracket(opens=parts is ENCODER, dashes=spot.dashes)
+    if spot.way == "decoding" and parts is DECODER:
+        x, back = DECODER[-1].x, DECODER[0].x
+        points = ((x, NAMES + 10), (x, WAY), (back, WAY), (back, NAMES + 10))
+        return arrow(*points, colour="accent", width=2.4)
+    return ""
 
 
 def _in_encoder(spot: Spot) -> bool:
@@ -171,30 +191,33 @@ def _boxes(parts: tuple[Part, ...], spot: Spot) -> str:
     graphics = []
     for part in parts:
         lit = part.name in spot.parts
-        middle = part.x + part.width / 2
-        # Hatching lets through what is behind it, so a plain box lies below.
-        if lit and "mask" in spot.parts:
-            graphics.append(_box(part, "page"))
+        is_hatched = lit and "mask" in spot.parts
+        left, size = part.x - BOX / 2, text_width(part.lesson, 12)
+        graphics.append(_box((left, ROW), (BOX, HEIGHT), "page"))  # hides the stream
         graphics.append(
             _box(
-                part,
-                "hidden" if lit and "mask" in spot.parts else "fill",
-                stroke="accent" if lit else "hair",
+                (left, ROW),
+                (BOX, HEIGHT),
+                "hidden" if is_hatched else "fill",
+                stroke="accent" if lit else "line",
                 stroke_width=2.4 if lit else 1,
                 dashes=spot.dashes if lit else None,
             )
         )
-        n = len(part.lines) + 1
-        for i, words in enumerate((*part.lines, part.lesson)):
-            y = MIDDLE + (i - (n - 1) / 2) * 13
-            graphics.append(
-                label((middle, y), words, cls="aside", colour="accent" if lit else None)
-            )
+        if is_hatched:  # no line runs through the numbers
+            graphics.append(_box((part.x - size / 2, MIDDLE - 7), (size, 14), "page"))
+        colour, cls = ("accent", "aside bold") if lit else (None, "aside")
+        graphics.append(label((part.x, MIDDLE), part.lesson, cls="aside", colour=colour))
+        graphics += [
+            label((part.x, NAMES + i * LINE), words, cls=cls, colour=colour)
+            for i, words in enumerate(part.lines)
+        ]
     return "".join(graphics)
 
 
 def _box(
-    part: Part,
+    at: Point,
+    size: tuple[float, float],
     fill: str,
     *,
     stroke: str = "none",
@@ -203,10 +226,10 @@ def _box(
 ) -> str:
     return element(
         "rect",
-        x=float(part.x),
-        y=ROW,
-        width=float(part.width),
-        height=HEIGHT,
+        x=float(at[0]),
+        y=float(at[1]),
+        width=float(size[0]),
+        height=float(size[1]),
         rx=7,
         fill=ink(fill),
         stroke=ink(stroke),
@@ -220,7 +243,7 @@ def _sums(parts: tuple[Part, ...], *, lit: bool) -> str:
     graphics = []
     for part in parts:
         if part.name in SUBLAYERS:
-            at = (part.x + part.width + 8.5, MIDDLE)
+            at = (part.x + SUM, MIDDLE)
             graphics.append(sign(at, radius=6))
             if lit:
                 ring = element(
@@ -237,13 +260,13 @@ def _sums(parts: tuple[Part, ...], *, lit: bool) -> str:
 
 
 def _frame(left: float, right: float, *, lit: bool) -> str:
-    """Around the sublayers of a block."""
+    """Around the sublayers of a block, whose first box and last sum are at these ends."""
     return element(
         "rect",
-        x=float(left),
-        y=ROW - 5,
-        width=float(right - left),
-        height=HEIGHT + 10,
+        x=float(left - 8),
+        y=float(FRAME[0]),
+        width=float(right - left + 19),
+        height=float(FRAME[1] - FRAME[0]),
         rx=9,
         fill="none",
         stroke=ink("accent" if lit else "hair"),
@@ -265,31 +288,31 @@ def _line(d: str, dashes: str | None = None) -> str:
 
 def _bracket(*, opens: bool, dashes: str | None) -> str:
     """A line under the whole panel, with a hook at its left end if it opens, or else its right."""
-    end = 1.2 if opens else WIDTH - 1.2
-    return _line(f"M{end:g} {WAY - 7:g}V{WAY:g}H{WIDTH if opens else 0:g}", dashes)
+    end = 1.2 if opens else HALF - 1.2
+    return _line(f"M{end:g} {WAY - 9:g}V{WAY - 2:g}H{HALF if opens else 0:g}", dashes)
 
 
 def _training(parts: tuple[Part, ...]) -> str:
-    """The way back: from the output to the left, and up into each part that learns."""
-    below = ROW + HEIGHT + 2
-    middles = {part.name: part.x + part.width / 2 for part in parts}
+    """The way back: from the output to the left, and up to each part that learns."""
+    middles = {part.name: part.x for part in parts}
     learning = [x for name, x in middles.items() if name not in ("ids", "positions", "output")]
+    below = FRAME[1] + 3
     ups = "".join(arrow((x, WAY), (x, below), colour="accent", width=2.4) for x in learning)
     if "output" in middles:
-        return _line(f"M{middles['output']:g} {below:g}V{WAY:g}H0") + ups
-    return _line(f"M{WIDTH} {WAY:g}H{learning[0]:g}") + ups
+        return _line(f"M{middles['output']:g} {NAMES + 10:g}V{WAY:g}H0") + ups
+    return _line(f"M{HALF:g} {WAY:g}H{learning[0]:g}") + ups
 
 
 def _words_at(spot: Spot) -> float:
     """The height of the words, below the way if there is one."""
-    return WAY + 17 if spot.way else WAY + 6
+    return WAY + 17 if spot.way else WAY
 
 
 def _height(spot: Spot, *, has_words: bool, has_way: bool) -> float:
     """Of a panel: no higher than what stands in it, which on a phone saves room."""
     if has_words:
         return _words_at(spot) + 10
-    return WAY + 4 if has_way else ROW + HEIGHT + 7
+    return WAY + 4 if has_way else FRAME[1] + 3
 
 
 def _here(spot: Spot) -> str:

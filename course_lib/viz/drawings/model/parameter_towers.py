@@ -9,11 +9,15 @@ from torch import nn
 
 from course_lib.model import Transformer
 from course_lib.viz.drawings.colours import ink
-from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
+from course_lib.viz.drawings.drawing import HALF, Drawing, Panel
 from course_lib.viz.drawings.marks import arrow, element, label, stream
 
 Language = Literal["german", "english"]
-LEFT, RIGHT = 40.0, WIDTH - 4.0  # of a part's box
+# The left and the right edge of each tower's boxes; between them runs the memory.
+EDGES: dict[Language, tuple[float, float]] = {
+    "german": (1.0, HALF - 40.0),
+    "english": (40.0, HALF - 1.0),
+}
 HIGHEST = 340.0  # of the higher tower's parts together
 LEAST = 20.0  # of a box, for its words
 TOP, BOTTOM = 66.0, 44.0  # above the higher tower, and below both
@@ -69,6 +73,7 @@ def draw_parameter_towers(model: Transformer, *, caption: str = "") -> Drawing:
         _encoder(encoder, norms[0], scale, ground=ground, memory=memory),
         _decoder(decoder, norms[1], scale, ground=ground, memory=memory),
         caption=caption,
+        joined=True,
     )
 
 
@@ -107,6 +112,7 @@ def _tower(
 ) -> tuple[str, list[float]]:
     """The boxes, and the heights at which the memory is read."""
     graphics, read, y = [], [], ground
+    left, right = EDGES[language]
     for part in parts:
         height = _box_height(part, scale)
         y -= height
@@ -114,22 +120,22 @@ def _tower(
         graphics.append(
             element(
                 "rect",
-                x=LEFT,
+                x=left,
                 y=y,
-                width=RIGHT - LEFT,
+                width=right - left,
                 height=height,
                 rx=7,
                 fill=ink(f"{language}-box"),
                 stroke=ink(language),
             )
         )
-        graphics.append(label((LEFT + 10, middle), part.name, anchor="start"))
-        graphics.append(label((RIGHT - 82, middle), part.lesson, cls="aside", anchor="end"))
-        graphics.append(label((RIGHT - 10, middle), f"{part.count:,}", cls="bold", anchor="end"))
+        graphics.append(label((left + 10, middle), part.name, anchor="start"))
+        graphics.append(label((right - 82, middle), part.lesson, cls="aside", anchor="end"))
+        graphics.append(label((right - 10, middle), f"{part.count:,}", cls="bold", anchor="end"))
         if part.reads_memory:
             read.append(middle)
         y -= _gap(part)
-    middle = (LEFT + RIGHT) / 2
+    middle = (left + right) / 2
     graphics.append(arrow((middle, ground + 20), (middle, ground + 3)))
     return "".join(graphics), read
 
@@ -138,10 +144,10 @@ def _encoder(
     parts: list[_Part], norms: int, scale: float, *, ground: float, memory: float
 ) -> Panel:
     boxes, _ = _tower(parts, scale, language="german", ground=ground)
-    middle = (LEFT + RIGHT) / 2
+    middle = sum(EDGES["german"]) / 2
     top = memory + 26 + BLOCK_GAP
     way = stream(
-        [(middle, top - 2), (middle, memory), (WIDTH, memory)], "german", width=8, opacity=0.8
+        [(middle, top - 2), (middle, memory), (HALF, memory)], "german", width=8, opacity=0.8
     )
     words = label((middle, ground + 32), "source words", cls="aside")
     words += label((middle - 14, memory + 2), "memory", cls="bold", anchor="end", colour="german")
@@ -152,11 +158,12 @@ def _decoder(
     parts: list[_Part], norms: int, scale: float, *, ground: float, memory: float
 ) -> Panel:
     boxes, read = _tower(parts, scale, language="english", ground=ground)
-    middle, top = (LEFT + RIGHT) / 2, ground - _height(parts, scale) + GAP
-    way = [(0.0, memory), (MEMORY, memory), (MEMORY, read[0]), (LEFT, read[0])]
+    left, right = EDGES["english"]
+    middle, top = (left + right) / 2, ground - _height(parts, scale) + GAP
+    way = [(0.0, memory), (MEMORY, memory), (MEMORY, read[0]), (left, read[0])]
     ways = stream(way, "german", width=8, opacity=0.8)
     for y in read[1:]:
-        ways += stream([(MEMORY + 4, y), (LEFT, y)], "german", width=8, opacity=0.8)
+        ways += stream([(MEMORY + 4, y), (left, y)], "german", width=8, opacity=0.8)
     words = label((middle, ground + 32), "target words so far", cls="aside")
     words += arrow((middle, top - 2), (middle, top - 18))
     words += label((middle + 10, top - 12), "a score for each word", cls="aside", anchor="start")
@@ -173,4 +180,5 @@ def _panel(title: str, parts: list[_Part], norms: int, *, body: str, height: flo
         description=f"From bottom to top: {told}. The norms have {norms:,}.{memory}",
         body=body,
         height=height + BOTTOM,
+        width=HALF,
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
-from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
+from course_lib.viz.drawings.drawing import TEXT, WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import (
     arrow,
     brief,
@@ -23,8 +24,9 @@ from course_lib.viz.drawings.marks import (
     vector,
 )
 
-MOST_COLUMNS, CELL, ROW = 4, 42.0, 48.0
-STRIPS_AT = 148.0  # where the cells of the rows begin
+MOST_COLUMNS, BROAD_COLUMNS = 4, 10  # in a panel; in one that is as wide as the text
+CELL, WIDE, ROW = 40.0, 50.0, 46.0  # the height and the width of a cell; from row to row
+STRIPS_AT = 124.0  # where the cells of the rows begin
 SENTENCE_AT, TABLE_AT = 34, 106
 MOST_ROWS = 5
 NARROWEST_GAP, MOST_TAKEN = 3.0, 7.0  # between two words, and from the margins of a box
@@ -63,17 +65,19 @@ def draw_lookup(
     embeddings = table.detach()
     word = words[positions[0]]
     index = list(vocabulary).index(word)
-    width = min(MOST_COLUMNS, table.shape[1])
     shown = _rows_to_show(index, len(vocabulary))
-    parts = [embeddings[shown, :width]]
+    parts = [embeddings[shown, :BROAD_COLUMNS]]
     sums: list[list[tuple[str, str, Tensor]]] = []
     if encodings is not None:
         row = embeddings[index]
         sums = [_steps(word, row, index=index, position=p, added=encodings) for p in positions]
-        parts += [values[:width] for steps in sums for *_, values in steps]
+        parts += [values[:MOST_COLUMNS] for steps in sums for *_, values in steps]
     # One scale for all panels: a number has the same colour wherever it stands.
     largest = max(float(part.abs().max()) for part in parts) or 1.0
-    found = _found(words, vocabulary, embeddings, positions=positions, shown=shown, largest=largest)
+    sheet = _Sheet(words, vocabulary, embeddings, positions, shown, largest)
+    found = sheet.found(WIDTH, MOST_COLUMNS)
+    if table.shape[1] > MOST_COLUMNS:  # more of a row on a wide page
+        found = sheet.found(TEXT, BROAD_COLUMNS, narrow=found)
     return Drawing(
         found,
         *(
@@ -138,92 +142,108 @@ def _rows_to_show(row: int, n_rows: int) -> list[int]:
     return [0, first, first + 1, first + 2, n_rows - 1]
 
 
-def _found(
-    words: Sequence[str],
-    vocabulary: Sequence[str],
-    table: Tensor,
-    *,
-    positions: Sequence[int],
-    shown: Sequence[int],
-    largest: float,
-) -> Panel:
-    """The sentence, and an arrow from the word by its id to its row of the table."""
-    position = positions[0]
-    widths = [token_width(word) for word in words]
-    room, gaps = WIDTH - 4.0, max(1, len(words) - 1)
-    # A long sentence takes a little from each box's margins.
-    tight = max(0.0, (sum(widths) + NARROWEST_GAP * gaps - room) / len(words))
-    widths = [width - min(tight, MOST_TAKEN) for width in widths]
-    gap = min(10.0, (room - sum(widths)) / gaps)
-    if gap < NARROWEST_GAP - 1e-6:
-        raise ValueError(
-            f"expected a sentence that fits into one line of {WIDTH} pixels, got {len(words)} "
-            f"words of {sum(widths):.0f} pixels: choose a shorter one"
-        )
-    x, sentence, middle = 2.0, [], 0.0
-    for i, (word, width) in enumerate(zip(words, widths, strict=True)):
-        sentence.append(
-            token((x, SENTENCE_AT), word, language="english", width=width, strong=i in positions)
-        )
-        if i == position:
-            middle = x + width / 2
-        x += width + gap
-    word = words[position]
-    row_of_word = list(vocabulary).index(word)
-    turn = SENTENCE_AT + 50
-    columns = min(MOST_COLUMNS, table.shape[1])
-    rows, y = [], float(TABLE_AT)
-    for i, index in enumerate(shown):
-        if i and index != shown[i - 1] + 1:
-            rows.append(label((STRIPS_AT + CELL * columns / 2, y + 6), "⋮", cls="aside"))
-            y += 20
-        lit = index == row_of_word
-        name = _shortened(vocabulary[index], STRIPS_AT - 66)
-        strip = vector(
-            (STRIPS_AT, y), table[index, :columns].tolist(), largest=largest, cell=CELL, digits=2
-        )
-        cls = "bold" if lit else "aside"
-        middle_of_row = y + CELL / 2
-        rows += [
-            label((50, middle_of_row), str(index), cls=cls, anchor="end"),
-            label((62, middle_of_row), name, cls=cls, anchor="start"),
-            strip,
-        ]
-        if columns < table.shape[1]:
-            rows.append(label((STRIPS_AT + CELL * columns + 10, middle_of_row), "…"))
-        if lit:
+class _Sheet(NamedTuple):
+    """What the look-up shows."""
+
+    words: Sequence[str]
+    vocabulary: Sequence[str]
+    table: Tensor
+    positions: Sequence[int]
+    shown: Sequence[int]  # rows of the table
+    largest: float
+
+    def found(self, width: float, most: int, *, narrow: Panel | None = None) -> Panel:
+        """The sentence, and an arrow from the word by its id to its row: ``most`` columns of it."""
+        words, vocabulary, table = self.words, self.vocabulary, self.table
+        position = self.positions[0]
+        widths = [token_width(word) for word in words]
+        room, gaps = width - 4.0, max(1, len(words) - 1)
+        # A long sentence takes a little from each box's margins.
+        tight = max(0.0, (sum(widths) + NARROWEST_GAP * gaps - room) / len(words))
+        widths = [wide - min(tight, MOST_TAKEN) for wide in widths]
+        gap = min(10.0, (room - sum(widths)) / gaps)
+        if gap < NARROWEST_GAP - 1e-6:
+            raise ValueError(
+                f"expected a sentence that fits into one line of {width} pixels, got {len(words)} "
+                f"words of {sum(widths):.0f} pixels: choose a shorter one"
+            )
+        x, sentence, middle = 2.0, [], 0.0
+        for i, (word, wide) in enumerate(zip(words, widths, strict=True)):
+            sentence.append(
+                token(
+                    (x, SENTENCE_AT),
+                    word,
+                    language="english",
+                    width=wide,
+                    strong=i in self.positions,
+                )
+            )
+            if i == position:
+                middle = x + wide / 2
+            x += wide + gap
+        word = words[position]
+        row_of_word = list(vocabulary).index(word)
+        turn = SENTENCE_AT + 50
+        columns = min(most, table.shape[1])
+        rows, y = [], float(TABLE_AT)
+        for i, index in enumerate(self.shown):
+            if i and index != self.shown[i - 1] + 1:
+                rows.append(label((STRIPS_AT + WIDE * columns / 2, y + 6), "⋮", cls="aside"))
+                y += 20
+            lit = index == row_of_word
+            name = _shortened(vocabulary[index], STRIPS_AT - 66)
+            strip = vector(
+                (STRIPS_AT, y),
+                table[index, :columns].tolist(),
+                largest=self.largest,
+                cell=WIDE,
+                height=CELL,
+                digits=2,
+            )
+            cls = "bold" if lit else "aside"
+            middle_of_row = y + CELL / 2
             rows += [
-                _frame((STRIPS_AT, y), columns),
-                arrow(
-                    (middle, SENTENCE_AT + 28),
-                    (middle, turn),
-                    (7, turn),
-                    (7, middle_of_row),
-                    (50 - text_width(str(index)) - 6, middle_of_row),
-                    colour="accent",
-                    width=2,
-                ),
+                label((50, middle_of_row), str(index), cls=cls, anchor="end"),
+                label((62, middle_of_row), name, cls=cls, anchor="start"),
+                strip,
             ]
-        y += ROW
-    to_right = middle < WIDTH - 90
-    rows.append(
-        label(
-            (middle + (9 if to_right else -9), turn - 12),
-            f"id {row_of_word}",
-            cls="bold",
-            anchor="start" if to_right else "end",
-            colour="accent",
+            if columns < table.shape[1]:
+                rows.append(label((STRIPS_AT + WIDE * columns + 10, middle_of_row), "…"))
+            if lit:
+                rows += [
+                    _frame((STRIPS_AT, y), columns),
+                    arrow(
+                        (middle, SENTENCE_AT + 28),
+                        (middle, turn),
+                        (7, turn),
+                        (7, middle_of_row),
+                        (50 - text_width(str(index)) - 6, middle_of_row),
+                        colour="accent",
+                        width=2,
+                    ),
+                ]
+            y += ROW
+        to_right = middle < width - 90
+        rows.append(
+            label(
+                (middle + (9 if to_right else -9), turn - 12),
+                f"id {row_of_word}",
+                cls="bold",
+                anchor="start" if to_right else "end",
+                colour="accent",
+            )
         )
-    )
-    numbers = ", ".join(signed(value, 2) for value in table[row_of_word, :columns].tolist())
-    return Panel(
-        title="Look up: the id chooses a row",
-        description=f"The word {word} of “{' '.join(words)}” has the id {row_of_word}. An arrow "
-        f"leads to row {row_of_word} of the table of {len(vocabulary)} rows: {numbers}"
-        f"{', …' if columns < table.shape[1] else ''}.",
-        body="".join(sentence + rows),
-        height=y + 4,
-    )
+        numbers = ", ".join(signed(value, 2) for value in table[row_of_word, :columns].tolist())
+        return Panel(
+            title="Look up: the id chooses a row",
+            description=f"The word {word} of “{' '.join(words)}” has the id {row_of_word}. An "
+            f"arrow leads to row {row_of_word} of the table of {len(vocabulary)} rows: {numbers}"
+            f"{', …' if columns < table.shape[1] else ''}.",
+            body="".join(sentence + rows),
+            height=y + 4,
+            width=width,
+            narrow=narrow,
+        )
 
 
 def _summed(
@@ -236,7 +256,7 @@ def _summed(
     for name, aside, values in steps:
         last = name == steps[-1][0]
         if last:  # the line under a written sum
-            width = number(CELL * columns)
+            width = number(WIDE * columns)
             graphics.append(
                 element("path", d=f"M{number(STRIPS_AT)} {number(y)}h{width}", stroke=ink("ink"))
             )
@@ -245,10 +265,10 @@ def _summed(
         graphics += [
             label((0, y + 12), name, cls="bold", anchor="start"),
             label((0, y + 30), aside, cls="aside", anchor="start"),
-            vector((STRIPS_AT, y), shown, largest=largest, cell=CELL, digits=2),
+            vector((STRIPS_AT, y), shown, largest=largest, cell=WIDE, height=CELL, digits=2),
         ]
         if columns < d_model:
-            graphics.append(label((STRIPS_AT + CELL * columns + 10, y + CELL / 2), "…"))
+            graphics.append(label((STRIPS_AT + WIDE * columns + 10, y + CELL / 2), "…"))
         if last:
             graphics.append(_frame((STRIPS_AT, y), columns))
         told.append(f"{name}: {', '.join(signed(value, 2) for value in shown)}")
@@ -267,7 +287,7 @@ def _frame(at: tuple[float, float], columns: int) -> str:
         "rect",
         x=at[0] - 1,
         y=at[1] - 1,
-        width=CELL * columns + 2,
+        width=WIDE * columns + 2,
         height=CELL + 2,
         rx=3,
         fill="none",

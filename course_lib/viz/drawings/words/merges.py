@@ -38,7 +38,9 @@ def draw_merges(
         raise ValueError(f"expected at least one word, none of them empty, got {list(words)}")
     if any(len(pair) != 2 or not all(pair) for pair in merges):
         raise ValueError(f"expected pairs of two subwords as merges, got {list(merges)}")
-    return Drawing(*(_panel(word, merges) for word in words), caption=caption, wide=len(words) > 2)
+    return Drawing(
+        *(_panel(word, merges) for word in words), caption=caption, wide=not len(words) % 3
+    )
 
 
 def _panel(word: str, merges: Sequence[tuple[str, str]]) -> Panel:

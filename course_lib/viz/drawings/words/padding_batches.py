@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
-from course_lib.viz.drawings.marks import element, label, text_width
+from course_lib.viz.drawings.marks import element, label, number, text_width
 
 FIRST = 86.0  # the top of the first row
 BOX_HEIGHT, LEFT = 20.0, 26.0  # of a token's box; room for the number of its sentence
@@ -133,6 +133,8 @@ def _panel(
     ]
     y = FIRST
     for batch in batches:
+        if spacing is LINES and batch.pads:
+            graphics.append(_padding(batch, lengths, y, width))
         for i in batch.rows:
             if spacing is BOXES:
                 at = (LEFT - 10, y + BOX_HEIGHT / 2)
@@ -142,9 +144,7 @@ def _panel(
                     for at in range(batch.longest)
                 ]
             else:
-                graphics.append(_line(0, lengths[i], y, width, real=True))
-                if batch.longest > lengths[i]:
-                    graphics.append(_line(lengths[i], batch.longest, y, width, real=False))
+                graphics.append(_line(0, lengths[i], y, width))
             y += spacing.row
         y += spacing.between
     told = "; ".join(_told(batch, lengths, spacing) for batch in batches)
@@ -180,13 +180,22 @@ def _box(x: float, y: float, width: float, *, real: bool) -> str:
     )
 
 
-def _line(start: int, end: int, y: float, width: float, *, real: bool) -> str:
-    """All tokens of a sentence, or all its padding."""
+def _line(start: int, end: int, y: float, width: float) -> str:
+    """All tokens of a sentence."""
     return element(
         "rect",
         x=float(width * start),
         y=float(y),
         width=float(width * (end - start)),
         height=LINES.row - 0.6,
-        fill=ink("german" if real else "hair"),
+        fill=ink("german"),
     )
+
+
+def _padding(batch: Batch, lengths: Sequence[int], y: float, width: float) -> str:
+    """All padding of a batch of lines, as one hatched shape from their ends to the longest."""
+    d = f"M{number(width * batch.longest)} {number(y)}"
+    for k, i in enumerate(batch.rows):
+        d += f"H{number(width * lengths[i])}V{number(y + LINES.row * (k + 1) - 0.6)}"
+    d += f"H{number(width * batch.longest)}z"
+    return element("path", d=d, fill=ink("hidden"), stroke=ink("hair"))

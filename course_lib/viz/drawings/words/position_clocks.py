@@ -17,6 +17,7 @@ from course_lib.viz.drawings.marks import arrow, element, label, number, signed,
 POSITIONS = (0, 1, 2, 3, 5, 19, 44)
 MOST_PAIRS, LARGEST_RADIUS, LARGEST_CELL = 8, 36.0, 42.0
 SPEED_AT, CLOCKS_AT = 36, 58
+ROWS_AT, STRIP = 62.0, 28.0  # of the table beside: where its rows begin, and how high they are
 
 
 def draw_position_clocks(
@@ -26,7 +27,7 @@ def draw_position_clocks(
     start: int = 4,
     caption: str = "",
 ) -> Film:
-    """Draw a few positions, each as a row of clocks and as its row of the table.
+    """Draw a few positions, each as a row of clocks and as its row of the table, framed there.
 
     A pair of columns (sin, cos) is a clock: the hand's tip lies sin to the right and cos above the
     middle. How fast a hand turns is read from position 1.
@@ -66,8 +67,13 @@ def draw_position_clocks(
             f"expected hands that run clockwise, got {min(speeds):.2g} radians from position 0 to "
             "1: are the columns sin before cos, and do they change?"
         )
+    shown = sorted(set(positions))
     frames = [
-        Frame([_panel(p, pairs[p].tolist(), speeds)], _sentence(p, speeds)) for p in positions
+        Frame(
+            [_panel(p, pairs[p].tolist(), speeds), _table(table[shown].tolist(), shown, lit=p)],
+            _sentence(p, speeds),
+        )
+        for p in positions
     ]
     return Film(frames, start=start, seconds=0.9, name="position", caption=caption)
 
@@ -81,7 +87,7 @@ def _panel(position: int, pairs: Sequence[Sequence[float]], speeds: Sequence[flo
     turns_at = middle + radius + 34
     names_at = turns_at + 32
     row_at = names_at + 11
-    digits = 2 if cell >= 40 else 1 if cell >= 32 else None
+    digits = 1 if cell >= 32 else None
     turns = [2 * math.pi / speed for speed in speeds]
     crowded = column < 56
     for i, ((sine, cosine), speed) in enumerate(zip(pairs, speeds, strict=True)):
@@ -123,6 +129,47 @@ def _panel(position: int, pairs: Sequence[Sequence[float]], speeds: Sequence[flo
         description=f"{len(pairs)} clocks, from fast to slow: {hands}.",
         body="".join(clocks + scale),
         height=row_at + cell + 30,
+    )
+
+
+def _table(rows: Sequence[Sequence[float]], positions: Sequence[int], *, lit: int) -> Panel:
+    """The rows of the positions below each other, the one whose clocks are drawn framed."""
+    wide = min(LARGEST_CELL, (WIDTH - ROWS_AT - 2) / len(rows[0]))
+    y, graphics, before = float(CLOCKS_AT), [], positions[0]
+    for position, row in zip(positions, rows, strict=True):
+        if position > before + 1:
+            graphics.append(label((ROWS_AT - 18, y + 5), "⋮", cls="aside"))
+            y += 14
+        before = position
+        cls = "bold" if position == lit else "aside"
+        name = label((ROWS_AT - 12, y + STRIP / 2), str(position), cls=cls, anchor="end")
+        strip = vector((ROWS_AT, y), row, largest=1, cell=wide, height=STRIP)
+        if position == lit:
+            strip += element(
+                "rect",
+                x=ROWS_AT - 1,
+                y=y - 1,
+                width=wide * len(row) + 2,
+                height=STRIP + 2,
+                rx=3,
+                fill="none",
+                stroke=ink("accent"),
+                stroke_width=2.4,
+            )
+        graphics += [name, strip]
+        y += STRIP + 4
+    graphics.append(label((ROWS_AT - 12, SPEED_AT), "position", cls="aside", anchor="end"))
+    ends = ((ROWS_AT, "fast", "start"), (ROWS_AT + wide * len(rows[0]), "slow", "end"))
+    graphics += [
+        label((x, SPEED_AT), words, cls="aside", anchor="end" if side == "end" else "start")
+        for x, words, side in ends
+    ]
+    return Panel(
+        title="The table",
+        description=f"The rows of the positions {', '.join(map(str, positions))} in colours, "
+        f"teal above 0 and brown below. Row {lit} is framed.",
+        body="".join(graphics),
+        height=y + 6,
     )
 
 

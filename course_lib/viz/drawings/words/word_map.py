@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,13 +11,35 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
-from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
+from course_lib.viz.drawings.drawing import TEXT, WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import Anchor, Point, element, label, number, text_width
 
-TOP, BOTTOM, MARGIN = 34.0, 386.0, 22.0  # the field that the points may use
+TOP = 34.0  # of the field that the points may use
 RADIUS, HALF_LINE = 3.5, 7.0
-AROUND = 13.0  # from a group's outermost points to its border
+AROUND = 8.0  # from a group's points and words to its border
 ROUNDS = 40
+SHARES = tuple(1 - 0.02 * k for k in range(10))  # of the largest scale, which are tried
+
+
+class _Field(NamedTuple):
+    """Of a panel.
+
+    Args:
+        width: of the panel.
+        bottom: the lower end of the field.
+        sides, ends: room for words beside, and above and below, the points.
+        turns: by how many degrees the plane may be turned.
+    """
+
+    width: float
+    bottom: float
+    sides: float
+    ends: float
+    turns: Sequence[int] = (0,)
+
+
+BROAD = _Field(TEXT, 540.0, 70.0, 30.0, range(-45, 50, 5))
+NARROW = _Field(WIDTH, 400.0, 28.0, 35.0)
 
 
 class _Box(NamedTuple):
@@ -48,7 +71,8 @@ def draw_word_map(
 ) -> Drawing:
     """Draw words as points in a plane, each with its name, and a border around each group.
 
-    Both axes have the same scale: distances on the page are distances in the plane.
+    Both axes have the same scale, and on a wide page the plane is turned until it fills that:
+    distances on the page are distances in the plane.
 
     Args:
         words: their names.
@@ -70,68 +94,155 @@ def draw_word_map(
     names = list(dict.fromkeys(groups))
     if lit not in names:
         raise ValueError(f"expected one of the groups {', '.join(names)}, got {lit!r}")
-    spots = _on_the_page(points)
-    members = {
-        name: [spot for spot, of in zip(spots, groups, strict=True) if of == name] for name in names
-    }
-    borders = {name: _hull(inside) for name, inside in members.items()}
-    texts = [(word, 12.0) for word in words] + [(name, 15.0) for name in names]
-    choices = [_around(spot, word) for spot, word in zip(spots, words, strict=True)]
-    choices += [_beside(borders[name], name) for name in names]
-    dots = [_Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in spots]
-    chosen = _placed(choices, dots)
-    if chosen is None:
-        raise ValueError(
-            f"expected words that can be named without overlaps, got {len(words)} that lie too "
-            "close together: choose fewer of them"
-        )
-    graphics = [_border(borders[name], strong=name == lit) for name in names if name != lit]
-    graphics.append(_border(borders[lit], strong=True))
-    for (x, y), group, site in zip(spots, groups, chosen, strict=False):
-        colour = "accent" if group == lit else "line"
-        nearest = (
-            min(max(x, site.box.left), site.box.right),
-            min(max(y, site.box.top), site.box.bottom),
-        )
-        if abs(nearest[0] - x) + abs(nearest[1] - y) > 11:  # the word stands off: a thin line
-            d = f"M{number(x)} {number(y)}L{number(nearest[0])} {number(nearest[1])}"
-            graphics.append(element("path", d=d, stroke=ink(colour), stroke_width="0.8"))
-        graphics.append(element("circle", cx=x, cy=y, r=RADIUS, fill=ink(colour)))
-    for (text, _), site, group in zip(texts, chosen, [*groups, *names], strict=True):
-        named = site in chosen[len(words) :]
-        strong = group == lit
-        cls = "bold" if named else "aside bold" if strong else "aside"
-        colour_of_text = ("accent" if strong else "soft") if named else None
-        graphics.append(label(site.at, text, cls=cls, anchor=site.anchor, colour=colour_of_text))
-    told = "; ".join(
-        f"{name}: {', '.join(w for w, of in zip(words, groups, strict=True) if of == name)}"
-        for name in names
+    drawing = _Map(words, groups, lit, title)
+    return Drawing(
+        drawing.panel(points, BROAD, narrow=drawing.panel(points, NARROW)), caption=caption
     )
-    panel = Panel(
-        title=title,
-        description=f"{len(words)} words as points, {len(names)} groups, each within a border. "
-        f"{told}.",
-        body="".join(graphics),
-        height=BOTTOM + 22,
-    )
-    return Drawing(panel, caption=caption)
 
 
-def _on_the_page(points: Tensor) -> list[Point]:
-    """The points in pixels, in the middle of the field, with one scale for both axes."""
-    low, high = points.min(dim=0).values, points.max(dim=0).values
-    extent = (high - low).tolist()
-    if max(extent) == 0:
-        raise ValueError("expected different points, got the same one for all words")
-    room = (WIDTH - 2 * MARGIN - 2 * AROUND, BOTTOM - TOP - 2 * MARGIN - 2 * AROUND)
-    scale = min(
-        space / wide for space, wide in zip(room, extent, strict=True) if wide > 1e-9 * max(extent)
-    )
-    middle = ((low + high) / 2).tolist()
-    centre = (WIDTH / 2, (TOP + BOTTOM) / 2)
+class _Map(NamedTuple):
+    """What is drawn, on a wide page and on a phone."""
+
+    words: Sequence[str]
+    groups: Sequence[str]
+    lit: str
+    title: str
+
+    def panel(self, points: Tensor, field: _Field, *, narrow: Panel | None = None) -> Panel:
+        """The map in its field."""
+        names = list(dict.fromkeys(self.groups))
+        spots, dots, sites = self._sites(points, field)
+        words = [site.box for site in sites]
+        # A border goes around words as well, so that none lies across it.
+        borders = {
+            name: _hull(
+                [
+                    corner
+                    for boxes in zip(dots, words, self.groups, strict=True)
+                    if boxes[2] == name
+                    for box in boxes[:2]
+                    for corner in _corners(box)
+                ]
+            )
+            for name in names
+        }
+        beside = [_beside(borders[name], name, field) for name in names]
+        named = _placed(beside, [*dots, *words], own=False)
+        if named is None:
+            raise self._crowded()
+        graphics = [_border(borders[name], strong=False) for name in names if name != self.lit]
+        graphics.append(_border(borders[self.lit], strong=True))
+        for spot, group, site in zip(spots, self.groups, sites, strict=True):
+            graphics += _point(spot, site.box, "accent" if group == self.lit else "line")
+        for word, group, site in zip(self.words, self.groups, sites, strict=True):
+            cls = "aside bold" if group == self.lit else "aside"
+            graphics.append(label(site.at, word, cls=cls, anchor=site.anchor))
+        for name, site in zip(names, named, strict=True):
+            colour = "accent" if name == self.lit else "soft"
+            graphics.append(label(site.at, name, cls="bold", anchor=site.anchor, colour=colour))
+        return Panel(
+            title=self.title,
+            description=self._told(names),
+            body="".join(graphics),
+            height=field.bottom + 22,
+            width=field.width,
+            narrow=narrow,
+        )
+
+    def _sites(self, points: Tensor, field: _Field) -> tuple[list[Point], list[_Box], list[_Place]]:
+        """Where the points lie and the words stand: of some scales, where they tangle least."""
+        found, least = None, (math.inf, math.inf)
+        for share in SHARES:
+            spots = _on_the_page(points, field, share)
+            dots = [_Box(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in spots]
+            around = [_around(at, word, field) for at, word in zip(spots, self.words, strict=True)]
+            sites = _placed(around, dots, own=True)
+            if sites is not None and _tangle(spots, sites, dots) < least:
+                found, least = (spots, dots, sites), _tangle(spots, sites, dots)
+        if found is None:
+            raise self._crowded()
+        return found
+
+    def _crowded(self) -> ValueError:
+        return ValueError(
+            f"expected words that can be named without overlaps, got {len(self.words)} that "
+            "lie too close together: choose fewer of them"
+        )
+
+    def _told(self, names: Sequence[str]) -> str:
+        pairs = list(zip(self.words, self.groups, strict=True))
+        each = [f"{name}: {', '.join(w for w, of in pairs if of == name)}" for name in names]
+        return (
+            f"{len(self.words)} words as points, {len(names)} groups, each within a border. "
+            f"{'; '.join(each)}."
+        )
+
+
+def _leader(spot: Point, word: _Box) -> tuple[Point, float]:
+    """Where a line from a point meets its word, and how long it is; 0 if none is needed."""
+    x, y = spot
+    near = (min(max(x, word.left), word.right), min(max(y, word.top), word.bottom))
+    length = abs(near[0] - x) + abs(near[1] - y)
+    return near, length if length > 11 else 0.0
+
+
+def _tangle(
+    spots: Sequence[Point], sites: Sequence[_Place], dots: Sequence[_Box]
+) -> tuple[float, float]:
+    """How often lines run through other words or points, and how long they are together."""
+    crossed, together = 0, 0.0
+    for i, (spot, site) in enumerate(zip(spots, sites, strict=True)):
+        near, length = _leader(spot, site.box)
+        together += length
+        others = [
+            box
+            for j, (s, d) in enumerate(zip(sites, dots, strict=True))
+            if j != i
+            for box in (s.box, d)
+        ]
+        steps = [k / 20 for k in range(21)] if length else []
+        along = [tuple(a + (b - a) * t for a, b in zip(spot, near, strict=True)) for t in steps]
+        crossed += sum(
+            any(b.left < x < b.right and b.top < y < b.bottom for x, y in along) for b in others
+        )
+    return crossed, together
+
+
+def _point(spot: Point, word: _Box, colour: str) -> list[str]:
+    """A word's point, and a thin line to the word where that stands off."""
+    (x, y), (near, length) = spot, _leader(spot, word)
+    point = element("circle", cx=x, cy=y, r=RADIUS, fill=ink(colour))
+    if not length:
+        return [point]
+    d = f"M{number(x)} {number(y)}L{number(near[0])} {number(near[1])}"
+    return [element("path", d=d, stroke=ink(colour), stroke_width="0.8"), point]
+
+
+def _on_the_page(points: Tensor, field: _Field, share: float) -> list[Point]:
+    """The points in pixels, in the middle of the field, turned until their scale is the largest.
+
+    ``share``: of that scale.
+    """
+    room = (field.width - 2 * field.sides, field.bottom - TOP - 2 * field.ends)
+    best, turned = 0.0, points
+    for degrees in sorted(field.turns, key=abs):
+        a = math.radians(degrees)
+        turn = points.new_tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]])
+        extent = ((points @ turn).amax(dim=0) - (points @ turn).amin(dim=0)).tolist()
+        if max(extent) == 0:
+            raise ValueError("expected different points, got the same one for all words")
+        scale = min(
+            space / wide
+            for space, wide in zip(room, extent, strict=True)
+            if wide > 1e-6 * max(extent)
+        )
+        if scale > 1.01 * best:
+            best, turned = scale, points @ turn
+    middle = ((turned.amin(dim=0) + turned.amax(dim=0)) / 2).tolist()
+    centre = (field.width / 2, (TOP + field.bottom) / 2)
     return [
-        (centre[0] + (x - middle[0]) * scale, centre[1] - (y - middle[1]) * scale)
-        for x, y in points.tolist()
+        (centre[0] + (x - middle[0]) * best * share, centre[1] - (y - middle[1]) * best * share)
+        for x, y in turned.tolist()
     ]
 
 
@@ -140,7 +251,11 @@ def _box(at: Point, anchor: Anchor, width: float) -> _Box:
     return _Box(left, at[1] - HALF_LINE, left + width, at[1] + HALF_LINE)
 
 
-def _around(spot: Point, word: str) -> list[_Place]:
+def _corners(box: _Box) -> list[Point]:
+    return [(x, y) for x in (box.left, box.right) for y in (box.top, box.bottom)]
+
+
+def _around(spot: Point, word: str, field: _Field) -> list[_Place]:
     """Where a word may stand around its point, the best first: right, left, above, below, off."""
     x, y = spot
     width = text_width(word, 12.5)
@@ -161,10 +276,10 @@ def _around(spot: Point, word: str) -> list[_Place]:
             _Place(at, anchor, _box(at, anchor, width), 0.6 * i + 2 * distance)
             for i, (at, anchor) in enumerate(options)
         ]
-    return [site for site in sites if _inside(site.box)]
+    return [site for site in sites if _inside(site.box, field)]
 
 
-def _beside(border: Sequence[Point], name: str) -> list[_Place]:
+def _beside(border: Sequence[Point], name: str, field: _Field) -> list[_Place]:
     """Where a group's name may stand: above its border, below it, left or right."""
     left, right = min(x for x, _ in border), max(x for x, _ in border)
     top, bottom = min(y for _, y in border), max(y for _, y in border)
@@ -174,7 +289,7 @@ def _beside(border: Sequence[Point], name: str) -> list[_Place]:
         out = AROUND + 11 + off
         for i, share in enumerate((0.5, 0.2, 0.8, 0.0, 1.0)):
             x = left + (right - left) * share
-            x = min(max(x, width / 2), WIDTH - width / 2)
+            x = min(max(x, width / 2), field.width - width / 2)
             for j, y in enumerate((top - out, bottom + out)):
                 at = (x, y)
                 sites.append(_Place(at, "middle", _box(at, "middle", width), i + 3 * j + 4 * k))
@@ -182,15 +297,25 @@ def _beside(border: Sequence[Point], name: str) -> list[_Place]:
             for at, anchor in (((right + out, y), "start"), ((left - out, y), "end")):
                 chosen: Anchor = "start" if anchor == "start" else "end"
                 sites.append(_Place(at, chosen, _box(at, chosen, width), 8 + j + 4 * k))
-    return [site for site in sites if _inside(site.box)]
+    return [site for site in sites if _inside(site.box, field)]
 
 
-def _inside(box: _Box) -> bool:
-    return box.left >= 0 and box.right <= WIDTH and box.top >= 22 and box.bottom <= BOTTOM + 20
+def _inside(box: _Box, field: _Field) -> bool:
+    return (
+        box.left >= AROUND + 1
+        and box.right <= field.width - AROUND - 1
+        and box.top >= 22
+        and box.bottom <= field.bottom + 20
+    )
 
 
-def _placed(choices: Sequence[Sequence[_Place]], dots: Sequence[_Box]) -> list[_Place] | None:
-    """One site for each text so that none covers another or a point; None if that fails."""
+def _placed(
+    choices: Sequence[Sequence[_Place]], dots: Sequence[_Box], *, own: bool
+) -> list[_Place] | None:
+    """One site for each text so that none covers another or a dot; None if that fails.
+
+    ``own``: the dots are the words' points, in their order.
+    """
     if not all(choices):
         return None
     boxes = [torch.tensor([site.box for site in options]) for options in choices]
@@ -198,7 +323,7 @@ def _placed(choices: Sequence[Sequence[_Place]], dots: Sequence[_Box]) -> list[_
     static = []  # what a site covers of points, and how much it is liked
     for i, (options, each) in enumerate(zip(choices, boxes, strict=True)):
         covered = _overlaps(each, points)
-        if i < len(dots):
+        if own:
             covered[:, i] = 0  # a word's own point lies beside it
         static.append((covered.sum(dim=1), torch.tensor([site.cost for site in options])))
     chosen = [int((10 * covered + cost).argmin()) for covered, cost in static]

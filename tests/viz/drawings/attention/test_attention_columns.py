@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_lib.viz.drawings.attention.attention_columns import LEAST, WIDEST, attention_columns
-from course_lib.viz.drawings.drawing import WIDTH
+from course_lib.viz.drawings.drawing import TEXT, WIDTH
 from course_lib.viz.drawings.marks import text_width
 
 QUERIES, KEYS = ["the", "cat", "sleeps"], ["die", "Katze", "schläft", "."]
@@ -117,3 +117,27 @@ def test_more_or_longer_words_than_there_is_room_for_are_refused():
         columns(torch.eye(24), queries=["a"] * 24, keys=["b"] * 24)
     with pytest.raises(ValueError, match="have no room in a panel of 340"):
         columns(keys=["die", "Katze", "schläft", "Donaudampfschifffahrtsgesellschaft"])
+
+
+def test_the_strongest_lines_have_the_accent_and_their_weights_where_they_are_numbered():
+    panel = columns(lit=1, numbered=2)
+    accents = sorted(line[1] for line in lines(panel) if line[0] == "accent")
+    assert accents == [pytest.approx(WIDEST * 0.2), pytest.approx(WIDEST * 0.7)]
+    drawn = re.findall(r'y="([\d.]+)" class="aside bold"[^>]*>(\d\.\d\d)<', panel.body)
+    heights = dict(re.findall(r'y="([\d.]+)"[^>]*>(Katze|schläft)<', panel.body))
+    assert [(heights[y], weight) for y, weight in drawn] == [("Katze", "0.70"), ("schläft", "0.20")]
+    assert "0.70</text>" not in columns(lit=1).body
+
+
+def test_a_broad_picture_fills_the_text_and_has_another_one_for_a_phone():
+    panel = columns(lit=1, broad=True)
+    assert (panel.width, panel.narrow.width) == (TEXT, WIDTH)
+    assert panel.narrow.body == columns(lit=1).body
+    assert [line[:2] for line in lines(panel)] == [line[:2] for line in lines(panel.narrow)]
+
+
+def test_a_bold_word_and_its_gloss_begin_in_the_panel():
+    keys = ["die", "gearbeitet", "schläft", "."]
+    panel = columns(keys=keys, lit=1, glosses={"gearbeitet": "worked", "die": "the"})
+    end = float(re.search(r'x="([\d.]+)"[^>]*><tspan class="aside">worked', panel.body)[1])
+    assert end >= 1.16 * text_width("gearbeitet") + text_width("worked", 12) + text_width("\u00a0 ")

@@ -77,6 +77,14 @@ def test_every_letter_is_listed_with_its_size_and_all_lies_in_the_panel(subscrip
     assert all(float(rect.get("x")) >= 0 for rect in elements(panel, "rect"))
 
 
+def test_the_list_of_letters_may_stand_in_a_panel_of_its_own():
+    (alone,) = draw_einsum(*SCORES).panels
+    blocks, letters = draw_einsum(*SCORES, list_beside=True).panels
+    assert sorted(texts(alone)) == sorted([*texts(blocks), *texts(letters)[1:]])
+    assert blocks.height < alone.height and letters.title == "What becomes of each letter"
+    assert all(float(text.get("y")) < letters.height for text in elements(letters, "text"))
+
+
 def test_edges_that_stay_line_up_with_the_result():
     left, right, result = blocks(draw_einsum(*SCORES).panels[0])
     assert (left[1], left[3]) == (result[1], result[3])  # q

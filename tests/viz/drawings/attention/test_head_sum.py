@@ -5,7 +5,7 @@ import torch
 
 from course_lib.model import MultiHeadAttention, merge_heads
 from course_lib.viz.drawings.attention.head_sum import draw_head_sum
-from course_lib.viz.drawings.marks import signed
+from course_lib.viz.drawings.marks import signed, text_width
 
 
 def attention_and_contexts(*, bias=True):
@@ -107,3 +107,12 @@ def test_a_matrix_of_other_heads_is_refused():
         draw_head_sum(torch.zeros(3, 4), torch.zeros(12, 8), word="cat", lit=0)
     with pytest.raises(ValueError, match="at most 6 heads"):
         draw_head_sum(torch.zeros(8, 2), torch.zeros(16, 16), word="cat", lit=0)
+
+
+def test_there_is_room_around_every_number():
+    panel = drawn()[0].panels[1]
+    cells = re.findall(
+        r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*class="cell"', panel.body
+    )
+    assert all(text_width("−1.11", 12, bold=True) + 6 <= float(width) for _, width in cells)
+    assert max(float(x) + float(width) for x, width in cells) < panel.width

@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 import pytest
 
 from course_lib.model import DecoderBlock, EncoderBlock, preset
+from course_lib.viz.drawings.drawing import HALF
 from course_lib.viz.drawings.marks import text_width
 from course_lib.viz.drawings.model.block_parts import read_block
 from course_lib.viz.drawings.model.model_strip import (
+    BOX,
     DECODER,
     ENCODER,
+    MEMORY,
     SPOTS,
     SUBLAYERS,
     draw_model_strip,
@@ -76,15 +79,35 @@ def test_the_sublayers_stand_in_the_order_in_which_the_model_calls_them(parts, b
 
 
 @pytest.mark.parametrize("parts", [ENCODER, DECODER])
-def test_boxes_stand_beside_each_other_inside_the_panel(parts):
+def test_boxes_stand_beside_each_other_inside_the_panel_with_room_for_the_sums(parts):
     for one, other in pairwise(parts):
-        assert one.x + one.width < other.x
-    assert parts[0].x >= 1 and parts[-1].x + parts[-1].width <= 339
+        room = 2 + (12 if one.name in SUBLAYERS else 0)
+        assert other.x - one.x >= BOX + room
+    assert parts[0].x - BOX / 2 >= 1 and parts[-1].x + BOX / 2 <= HALF - 1
 
 
 @pytest.mark.parametrize("part", [*ENCODER, *DECODER])
-def test_the_words_of_a_part_fit_into_its_box(part):
-    assert all(text_width(words, 12) <= part.width - 5 for words in (*part.lines, part.lesson))
+def test_the_numbers_of_a_part_fit_into_its_box(part):
+    assert text_width(part.lesson, 12) <= BOX - 4
+
+
+@pytest.mark.parametrize("parts", [ENCODER, DECODER])
+def test_names_below_the_boxes_do_not_touch_each_other(parts):
+    for one, other in pairwise(parts):
+        widths = [max(text_width(line, 12) for line in part.lines) for part in (one, other)]
+        assert other.x - one.x > sum(widths) / 2 + 4
+
+
+@pytest.mark.parametrize("lesson", SPOTS)
+def test_the_memory_leaves_the_encoder_at_the_height_at_which_it_reaches_the_decoder(lesson):
+    strip = draw_model_strip(lesson)
+    assert strip.joined and all(panel.width == HALF for panel in strip.panels)
+    reads, writes = (
+        next(d for d in re.findall(r'd="(M[^"]*)"[^>]*stroke-width="6.0"', panel.body))
+        for panel in strip.panels
+    )
+    end, start = reads.rpartition("L")[2], writes[1:].partition("L")[0]
+    assert (end, start) == (f"{HALF:.1f} {MEMORY:.1f}", f"0.0 {MEMORY:.1f}")
 
 
 @pytest.mark.parametrize("lesson", SPOTS)
@@ -96,7 +119,7 @@ def test_no_word_is_small_or_leaves_the_panel(lesson):
             width *= 1 if is_aside else BOLD
             shift = {"middle": width / 2, "end": width, None: 0}[text.get("text-anchor")]
             start = float(text.get("x")) - shift
-            assert start >= 0 and start + width <= 340.1, text.text
+            assert start >= 0 and start + width <= HALF + 0.1, text.text
             assert float(text.get("y")) < panel.height - 3
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from course_lib.model import Transformer, count_parameters, preset
+from course_lib.viz.drawings.drawing import HALF
 from course_lib.viz.drawings.model.parameter_towers import draw_parameter_towers
 
 
@@ -64,3 +65,13 @@ def test_a_shared_table_is_counted_once():
     assert boxes(reads)[2][0] == 661 * config.d_model
     assert boxes(writes)[2][0] == 0  # the same table
     assert boxes(writes)[2][-1] == 661  # the biases are the output layer's own
+
+
+def test_the_memory_of_both_towers_is_one_pipe(model):
+    drawing = draw_parameter_towers(model)
+    assert drawing.joined
+    reads, writes = (
+        re.search(r'd="(M[^"]*)"[^>]*stroke-width="8.0"', panel.body)[1] for panel in drawing.panels
+    )
+    (right, y), (left, same) = reads.rpartition("L")[2].split(), writes[1:].split("L")[0].split()
+    assert (float(right), float(left)) == (HALF, 0) and y == same

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from course_lib.model import sinusoidal_positions
-from course_lib.viz.drawings.drawing import WIDTH
-from course_lib.viz.drawings.marks import signed, text_width
-from course_lib.viz.drawings.words.lookup import CELL, draw_lookup
+from course_lib.viz.drawings.drawing import TEXT, WIDTH
+from course_lib.viz.drawings.marks import in_cell, signed, text_width
+from course_lib.viz.drawings.words.lookup import WIDE, draw_lookup
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS, VOCABULARY = ["i", "like", "tea"], ["<pad>", "i", "like", "tea"]
@@ -36,22 +36,36 @@ def texts(panel):
     return [element.text for element in elements(panel, "text")]
 
 
+def cells(panel):
+    """What stands in the cells of vectors."""
+    return [e.text for e in elements(panel, "text") if e.get("class") == "aside bold"]
+
+
+def ids(panel):
+    """The numbers before the rows, which end where the first column of words begins."""
+    numbers = [e for e in elements(panel, "text") if e.get("text-anchor") == "end"]
+    return [int(e.text) for e in numbers if e.text.isdigit()]
+
+
 def rounded(values):
-    return [signed(value, 2) for value in values.flatten().tolist()]
+    return [in_cell(value, 2) for value in values.flatten().tolist()]
 
 
 def test_the_sum_is_row_times_root_plus_encoding():
     row, encoding = TABLE[3], ENCODINGS[2]
-    numbers = [text for text in texts(draw().panels[1]) if "." in text]
+    numbers = cells(draw().panels[1])
     expected = torch.stack([row, 2 * row, encoding, 2 * row + encoding])
     assert numbers == rounded(expected)
-    assert ", ".join(rounded(2 * row + encoding)) in draw().panels[1].description
+    assert (
+        ", ".join(signed(v, 2) for v in (2 * row + encoding).tolist())
+        in draw().panels[1].description
+    )
 
 
 def test_the_first_panel_holds_the_table_and_its_ids():
     panel = draw().panels[0]
-    assert [text for text in texts(panel) if "." in text] == rounded(TABLE)
-    assert [text for text in texts(panel) if text.isdigit()] == ["0", "1", "2", "3"]
+    assert cells(panel) == rounded(TABLE)
+    assert ids(panel) == [0, 1, 2, 3]
     assert "id 3" in texts(panel)
     assert "has the id 3" in panel.description
 
@@ -70,22 +84,23 @@ def test_the_arrow_ends_at_the_row_of_the_word(position):
 @pytest.mark.parametrize("word", [0, 1, 2, 25, 48, 49])
 def test_of_a_long_table_the_row_of_the_word_is_drawn_with_its_neighbours(word):
     words, given = long()
-    panel = draw_lookup([words[word]], words, position=0, **given).panels[0]
-    ids = [int(text) for text in texts(panel) if text.isdigit()]
-    assert len(ids) == 5 and ids == sorted(set(ids))
-    assert {0, word, 49} <= set(ids)
-    assert {i for i in (word - 1, word + 1) if 0 <= i < 50} <= set(ids)
-    assert texts(panel).count("⋮") == sum(b > a + 1 for a, b in itertools.pairwise(ids))
-    shown = torch.stack([given["table"][i, :4] for i in ids])
-    assert [text for text in texts(panel) if "." in text] == rounded(shown)
-    assert "…" in texts(panel)
+    broad = draw_lookup([words[word]], words, position=0, **given).panels[0]
+    assert (broad.width, broad.narrow.width) == (TEXT, WIDTH)
+    for panel, columns in ((broad, 10), (broad.narrow, 4)):
+        rows = ids(panel)
+        assert len(rows) == 5 and rows == sorted(set(rows))
+        assert {0, word, 49} <= set(rows)
+        assert {i for i in (word - 1, word + 1) if 0 <= i < 50} <= set(rows)
+        assert texts(panel).count("⋮") == sum(b > a + 1 for a, b in itertools.pairwise(rows))
+        assert cells(panel) == rounded(given["table"][rows, :columns])
+        assert "…" in texts(panel)
 
 
 def test_of_a_wide_table_the_root_is_that_of_all_columns():
     words, given = long()
     panel = draw_lookup(words[:2], words, position=1, **given).panels[1]
     assert "× √16" in texts(panel) and "4 times as large" in texts(panel)
-    numbers = [text for text in texts(panel) if "." in text]
+    numbers = cells(panel)
     assert numbers[4:8] == rounded(4 * given["table"][1, :4])
 
 
@@ -93,15 +108,16 @@ def test_words_and_numbers_fit():
     words, given = long()
     given["table"] = given["table"] - 5
     vocabulary = [f"extraordinarily-{word}" for word in words]
-    for panel in draw_lookup([vocabulary[9]], vocabulary, position=0, **given).panels:
+    panels = draw_lookup([vocabulary[9]], vocabulary, position=0, **given).panels
+    for panel in (*panels, panels[0].narrow):
         for text in elements(panel, "text"):
             share = {None: 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor")]
             width = text_width(text.text, 12 if "aside" in text.get("class", "") else 14)
             left = float(text.get("x")) - share * width
-            assert left > -2 and left + width < WIDTH + 2
+            assert left > -2 and left + width < panel.width + 2
             assert float(text.get("y")) < panel.height < 420
             if "." in text.text:
-                assert width < CELL
+                assert width < WIDE - 8
 
 
 def test_without_encodings_the_look_up_is_drawn_alone_in_colours_of_its_own():
@@ -115,7 +131,7 @@ def test_one_word_at_two_positions_has_one_row_and_two_sums():
     found, first, second = draw(words, position=(0, 2)).panels
     assert texts(found).count("id 3") == 1
     assert texts(first)[1:3] == texts(second)[1:3] == ["row 3", "of “tea”"]
-    sums = [[text for text in texts(panel) if "." in text][-4:] for panel in (first, second)]
+    sums = [cells(panel)[-4:] for panel in (first, second)]
     assert sums == [rounded(2 * TABLE[3] + ENCODINGS[at]) for at in (0, 2)]
     with pytest.raises(ValueError, match="positions of one word, got those of tea, like"):
         draw(words, position=(0, 1))

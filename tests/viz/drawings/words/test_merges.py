@@ -108,3 +108,8 @@ def test_no_words_and_pairs_without_two_sides_are_refused():
         draw_merges(["tea", ""], MERGES)
     with pytest.raises(ValueError, match="pairs of two subwords"):
         draw_merges(["tea"], [("", "a")])
+
+
+@pytest.mark.parametrize(("n", "wide"), [(1, False), (2, False), (3, True), (4, False), (6, True)])
+def test_no_row_of_words_has_a_hole(n, wide):
+    assert draw_merges(["tea"] * n, []).wide is wide

@@ -6,7 +6,7 @@ import torch
 
 from course_lib.model import sinusoidal_positions
 from course_lib.viz.drawings.drawing import WIDTH
-from course_lib.viz.drawings.marks import text_width
+from course_lib.viz.drawings.marks import in_cell, text_width
 from course_lib.viz.drawings.words.position_clocks import POSITIONS, draw_position_clocks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,34 +36,61 @@ def tips(panel):
 def test_every_hand_points_sine_to_the_right_and_cosine_up(d_model):
     table = sinusoidal_positions(61, d_model)
     film = draw_position_clocks(table)
-    for position, panel in zip(POSITIONS, film.panels, strict=True):
+    for position, panel in zip(POSITIONS, film.panels[::2], strict=True):
         assert torch.allclose(tips(panel).flatten(), table[position], atol=0.02)
 
 
+def cells(panel):
+    return [r for r in elements(panel, "rect") if r.get("class") == "cell"]
+
+
+def numbers(panel):
+    """What is written in the cells: below all clocks."""
+    low = float(cells(panel)[0].get("y"))
+    bold = [e for e in elements(panel, "text") if e.get("class") == "aside bold"]
+    return [e.text for e in bold if float(e.get("y")) > low]
+
+
+def turns(panel):
+    """What is written in bold above the cells."""
+    low = float(cells(panel)[0].get("y"))
+    bold = [e for e in elements(panel, "text") if e.get("class") == "aside bold"]
+    return [e.text for e in bold if float(e.get("y")) < low]
+
+
 def test_the_cells_hold_the_row_of_the_table():
-    for position, panel in zip(POSITIONS, draw_position_clocks(TABLE).panels, strict=True):
-        row = [f"{value:.2f}".replace("-", "−") for value in TABLE[position].tolist()]
-        row = [value.replace("−0.00", "0.00") for value in row]
-        assert [text for text in texts(panel) if "." in text] == row
+    for position, panel in zip(POSITIONS, draw_position_clocks(TABLE).panels[::2], strict=True):
+        row = [in_cell(value, 1) for value in TABLE[position].tolist()]
+        assert numbers(panel) == row
         assert f"row {position} of the table" in texts(panel)
+
+
+def test_beside_the_clocks_stands_the_table_with_their_row_framed():
+    for position, panel in zip(POSITIONS, draw_position_clocks(TABLE).panels[1::2], strict=True):
+        drawn = torch.zeros(len(POSITIONS) * 8)
+        for i, cell in enumerate(cells(panel)):
+            sign = 1 if "positive" in cell.get("fill") else -1
+            drawn[i] = sign * float(cell.get("fill-opacity", 0))
+        assert torch.allclose(drawn, TABLE[list(POSITIONS)].flatten(), atol=0.01)
+        [frame] = [r for r in elements(panel, "rect") if "accent" in r.get("stroke", "")]
+        first = cells(panel)[8 * POSITIONS.index(position)]
+        assert float(frame.get("y")) == float(first.get("y")) - 1
 
 
 def test_turns_are_those_of_the_frequencies():
     film = draw_position_clocks(TABLE)
-    assert [t for t in texts(film.panels[3]) if t.replace(",", "").isdigit()] == [
-        f"{2 * math.pi * 10**i:,.0f}" for i in range(4)
-    ]
+    assert turns(film.panels[6]) == [f"{2 * math.pi * 10**i:,.0f}" for i in range(4)]
     last = film.frames[-1].says
     assert last == (
         "Position 44: the first hand has gone round 7.0 times, the second 0.7 times, the last "
         "hardly at all."
     )
-    assert "628 positions for one turn, sin 0.43, cos 0.90" in film.panels[-1].description
+    assert "628 positions for one turn, sin 0.43, cos 0.90" in film.panels[-2].description
 
 
 def test_another_base_gives_other_turns():
     film = draw_position_clocks(sinusoidal_positions(10, 4, base=100.0), [0, 3, 9])
-    assert {"6", "63"} <= set(texts(film.panels[1]))
+    assert {"6", "63"} <= set(texts(film.panels[2]))
     assert len(film.frames) == 3
 
 
@@ -80,10 +107,10 @@ def test_every_word_lies_in_the_panel():
 
 def test_numbers_fit_into_their_cells_or_are_left_out():
     for d_model in (8, 10, 12, 16):
-        panel = draw_position_clocks(sinusoidal_positions(61, d_model)).panels[5]
+        panel = draw_position_clocks(sinusoidal_positions(61, d_model)).panels[10]
         cell = float(next(r for r in elements(panel, "rect")).get("width"))
         numbers = [text for text in texts(panel) if "." in text]
-        assert all(text_width(number, 12) < cell for number in numbers)
+        assert all(text_width(number, 12) < cell - 4 for number in numbers)
         assert bool(numbers) == (d_model <= 10)
 
 

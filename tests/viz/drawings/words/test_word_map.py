@@ -1,12 +1,12 @@
+import re
 import xml.etree.ElementTree as ElementTree
 from itertools import combinations
 
 import pytest
 import torch
 
-from course_lib.viz.drawings.drawing import WIDTH
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.words.word_map import draw_word_map
+from course_lib.viz.drawings.words.word_map import AROUND, draw_word_map
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = "dog cat horse teacher doctor farmer sees hears buys".split()
@@ -19,6 +19,13 @@ TITLE = "Words of one kind lie together"
 def draw(words=WORDS, points=POINTS, **changes):
     given = {"groups": GROUPS, "lit": "animals", "title": TITLE}
     return draw_word_map(words, points, **given | changes).panels[0]
+
+
+@pytest.fixture(params=["page", "phone"])
+def panel(request):
+    """The map for a wide page, and the one for a phone."""
+    panel = draw()
+    return panel if request.param == "page" else panel.narrow
 
 
 def elements(panel, name):
@@ -44,15 +51,42 @@ def dots(panel):
     )
 
 
-def test_distances_on_the_page_are_distances_in_the_plane():
-    ratio = torch.pdist(dots(draw())) / torch.pdist(POINTS)
+def test_distances_on_the_page_are_distances_in_the_plane(panel):
+    ratio = torch.pdist(dots(panel)) / torch.pdist(POINTS)
     assert ratio.max() / ratio.min() < 1.05
-    ahead = dots(draw())[POINTS[:, 1].argmax()]
-    assert ahead[1] == dots(draw())[:, 1].min()  # up is up
+    # No mirror: the three groups' centres run round in the same sense, in a plane with y up.
+    (a, b, c), (x, y, z) = (
+        CENTRES[::3],
+        dots(panel).view(3, 3, 2).mean(dim=1) * torch.tensor([1, -1]),
+    )
+    turns = [torch.linalg.det(torch.stack(each)) for each in ((b - a, c - a), (y - x, z - x))]
+    assert turns[0] * turns[1] > 0
 
 
-def test_every_word_is_written_once_and_covers_neither_another_nor_a_point():
-    panel = draw()
+def test_on_a_phone_up_is_up():
+    narrow = dots(draw().narrow)
+    assert narrow[POINTS[:, 1].argmax(), 1] == narrow[:, 1].min()
+
+
+def test_no_border_runs_through_a_word_of_its_group(panel):
+    borders = {}
+    for path in elements(panel, "path"):
+        if path.get("stroke-linejoin"):
+            corners = re.findall(r"(-?[\d.]+) (-?[\d.]+)", path.get("d"))
+            borders[path.get("d")] = torch.tensor([[float(x), float(y)] for x, y in corners])
+    texts = {text.text: box(text) for text in elements(panel, "text")}
+    for word in WORDS:
+        left, top, right, bottom = texts[word]
+        assert any(
+            hull[:, 0].min() <= left + 1
+            and right - 1 <= hull[:, 0].max()
+            and hull[:, 1].min() <= top + 1
+            and bottom - 1 <= hull[:, 1].max()
+            for hull in borders.values()
+        ), word
+
+
+def test_every_word_is_written_once_and_covers_neither_another_nor_a_point(panel):
     written = [text for text in elements(panel, "text") if text.text != TITLE]
     assert sorted(text.text for text in written) == sorted([*WORDS, "animals", "people", "verbs"])
     for a, b in combinations(written, 2):
@@ -63,8 +97,7 @@ def test_every_word_is_written_once_and_covers_neither_another_nor_a_point():
             assert not (left < x < right and top < y < bottom), text.text
 
 
-def test_each_word_stands_nearest_to_its_own_point_or_is_joined_to_it():
-    panel = draw()
+def test_each_word_stands_nearest_to_its_own_point_or_is_joined_to_it(panel):
     texts = {text.text: box(text) for text in elements(panel, "text")}
     for word, (x, y) in zip(WORDS, dots(panel).tolist(), strict=True):
         left, top, right, bottom = texts[word]
@@ -93,11 +126,10 @@ def test_the_description_lists_each_group():
     )
 
 
-def test_all_lies_in_the_panel():
-    panel = draw()
-    for text in elements(panel, "text"):
+def test_all_lies_in_the_panel(panel):
+    for text in elements(panel, "text")[1:]:  # below the title
         left, _, right, bottom = box(text)
-        assert left > -2 and right < WIDTH + 2 and bottom < panel.height < 420
+        assert left > AROUND and right < panel.width - AROUND and bottom < panel.height
 
 
 def test_a_word_that_is_also_the_name_of_a_group_is_a_word():
