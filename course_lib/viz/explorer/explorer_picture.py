@@ -62,7 +62,7 @@ def picture(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> byt
     pen = ImageDraw.Draw(image)
     for number, line in enumerate(at.heading):
         pen.text((10, 10 + 20 * number), line, INK, _font(15, bold=True))
-    inks = [LANGUAGES[language] for language in part.languages] or [INK, INK]
+    inks = _inks(part, pad)
     _write_labels(image, part, at, inks)
     if at.cell >= 32 and part.allowed.size <= MOST_NUMBERED_CELLS:
         _write_numbers(pen, part, colours, at)
@@ -72,7 +72,7 @@ def picture(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> byt
         pen.rectangle((x + 3, y + 3, x + at.cell - 4, y + at.cell - 4), outline="white")
     _draw_legend(image, part, state["palette"], at)
     buffer = BytesIO()
-    few = _few_colours(state["palette"], {*inks} - {INK})
+    few = _few_colours(state["palette"], {*inks[0], *inks[1]} - {INK, SOFT})
     image.quantize(palette=few, dither=Image.Dither.NONE).save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
@@ -176,8 +176,16 @@ def _hatching(height: int, width: int) -> np.ndarray:
     return np.where(((x + y) % 6 == 0)[..., None], HATCH, HATCHED).astype(np.uint8)
 
 
-def _write_labels(image: Image.Image, part: Shown, at: PictureLayout, inks: Sequence[str]) -> None:
-    """The tokens in their colours, those of the queries first, and what rows and columns are."""
+def _inks(part: Shown, pad: str) -> list[list[str]]:
+    """The colour of each query's word and of each key's: that of its language, if it is known."""
+    colours = [LANGUAGES[language] for language in part.languages] or [INK, INK]
+    sides = zip((part.query_tokens, part.key_tokens), colours, strict=True)
+    return [[SOFT if token == pad else colour for token in tokens] for tokens, colour in sides]
+
+
+def _write_labels(
+    image: Image.Image, part: Shown, at: PictureLayout, inks: Sequence[Sequence[str]]
+) -> None:
     pen, font, gap = ImageDraw.Draw(image), _font(SIZE), 8
     every = -(-14 // at.cell)  # label one in so many rows and columns
     caption = at.top - 12
@@ -186,15 +194,15 @@ def _write_labels(image: Image.Image, part: Shown, at: PictureLayout, inks: Sequ
     pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, font, anchor="lm")
     for row, token in list(enumerate(part.query_tokens))[::every]:
         end = at.left - gap, at.top + round((row + 0.5) * at.cell)
-        pen.text(end, _cut(_label(token)), inks[0], font, anchor="rm")
+        pen.text(end, _cut(_label(token)), inks[0][row], font, anchor="rm")
     for column, token in list(enumerate(part.key_tokens))[::every]:
         x, text = at.left + round((column + 0.5) * at.cell), _cut(_label(token))
         if at.horizontal or _PUNCTUATION.fullmatch(token):
-            pen.text((x, at.top - 5), text, inks[1], font, anchor="ms")
+            pen.text((x, at.top - 5), text, inks[1][column], font, anchor="ms")
             continue
         size = _width(text, SIZE) + 2, 18
         strip = Image.new("RGB", size, "white")
-        ImageDraw.Draw(strip).text((0, size[1] // 2), text, inks[1], font, anchor="lm")
+        ImageDraw.Draw(strip).text((0, size[1] // 2), text, inks[1][column], font, anchor="lm")
         turned = strip.rotate(90, expand=True)
         image.paste(turned, (x - size[1] // 2, at.top - 5 - turned.height))
 
@@ -210,7 +218,7 @@ def _cut(text: str) -> str:
 def _write_numbers(
     pen: ImageDraw.ImageDraw, part: Shown, colours: np.ndarray, at: PictureLayout
 ) -> None:
-    bright = colours @ np.array([0.299, 0.587, 0.114]) > 140
+    bright = colours @ np.array([0.299, 0.587, 0.114]) > 125
     for query, key in np.argwhere(part.allowed & (part.weights >= LEAST_NUMBER)):
         middle = (at.left + (key + 0.5) * at.cell, at.top + (query + 0.5) * at.cell)
         colour = INK if bright[query, key] else "white"

@@ -98,7 +98,7 @@ export function colourScale({ table }, [low, high]) {
  * @param {number} colour as canvases store it
  */
 export const isBright = (colour) =>
-  0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 140;
+  0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 125;
 
 /**
  * The page's own setting first (JupyterLab), then the background behind the explorer, then the system.

@@ -103,7 +103,7 @@ export const headsView = {
   layout({ attention, axes, state }, width) {
     const count = attention.nHeads + +attention.hasMean, gap = 14;
     const fitting = Math.max(2, Math.floor((width + gap) / (width < 500 ? 150 : 170)));
-    const perRow = Math.min(count, fitting);
+    const perRow = Math.ceil(count / Math.ceil(count / fitting)); // rows of equal length
     const w = Math.min(230, Math.floor((width - 7 - gap * (perRow - 1)) / perRow)), h = Math.round(w * aspectOf(axes));
     const thumbnails = range(count).map((i) => ({
       layer: state.layer, // `cells` updates it, because the layout is the same for all layers
