@@ -73,12 +73,12 @@ def heading(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str
     """Such as "Title, layer 0, head 3"; of several kinds of attention, it says which."""
     data = shown[state["kind"]]
     kind = [KINDS[data.kind]] if len(shown) > 1 else []
-    place = [data.layer(state["layer"]), data.head(state["head"])]
+    where = [data.layer(state["layer"]), data.head(state["head"])]
     if data.head_names and len(data.weights) == 1:
-        del place[0]
+        del where[0]
     chosen = state.get("sentences", ALL)
     sentences = [] if chosen == ALL else [SENTENCES[chosen]]
-    return ", ".join([data.title, *kind, *place, *sentences])
+    return ", ".join([data.title, *kind, *where, *sentences])
 
 
 def describe(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str:

@@ -68,6 +68,15 @@ def test_its_colours_are_those_of_all_drawings(name, theme):
         assert found[variable] == getattr(COLOURS[meaning], theme), variable
 
 
+def test_no_letters_are_smaller_than_twelve_pixels():
+    style = (ASSETS / "explorer.css").read_text("utf-8")
+    sizes = re.findall(r"font(?:-size)?: (?:\d{3} )?([\d.]+)px", style)
+    scripts = [path.read_text("utf-8") for path in (ASSETS / "drawing").glob("*.js")]
+    sizes += re.findall(r"(?:\bsize:|\bLABEL =) ([\d.]+)", "".join(scripts))
+    assert len(sizes) >= 5
+    assert min(map(float, sizes)) >= 12
+
+
 def test_one_lit_cell_is_named_in_row_and_column():
     weights = one_cell()
     weights[1, 0, 0] = torch.tensor([0.4, 0.3, 0.3])
@@ -246,8 +255,8 @@ def test_named_layers_and_heads_are_called_by_their_names():
     assert repr(shown).startswith("Attention, without, head 0. ")
     assert "Closest to the gold alignment: without, head 0, alignment" in repr(shown)
     assert "\nwith: " in repr(shown) and "layer" not in repr(shown)
-    named = explore_attention(one_cell()[0], QUERIES, KEYS, head_names=["words", "places"])
-    assert repr(named.select(head=1)).startswith("Attention, places. ")
+    named = explore_attention(one_cell()[0], QUERIES, KEYS, head_names=["words", "positions"])
+    assert repr(named.select(head=1)).startswith("Attention, positions. ")
 
 
 def test_names_that_do_not_fit_are_refused():

@@ -137,7 +137,7 @@ export const gridView = {
     const { hasMean, nHeads, nLayers } = attention, layers = state.layers.length ? state.layers : range(nLayers);
     const perRow = nHeads + +hasMean;
     const above = attention.layerNames.length ? 24 : 0; // a name stands above its row
-    const left = above ? 3 : width < 500 ? 24 : 46, gap = width < 500 ? 3 : 8, meanGap = hasMean ? 8 : 0;
+    const left = above ? 3 : 24, gap = width < 500 ? 3 : 8, meanGap = hasMean ? 8 : 0;
     const widest = Math.min(150, Math.floor((width - left - meanGap - 6) / perRow) - gap);
     // All layers are seen together, unless their heads would become too small.
     const flattest = Math.floor(((TALLEST - 40 + gap) / layers.length - 24 - gap - above) / aspectOf(axes));
@@ -155,16 +155,15 @@ export const gridView = {
 
   frame(ctx, { attention, theme }, { thumbnails, w, h, perRow }) {
     const soft = { colour: theme.soft }, named = attention.layerNames.length > 0;
-    drawText(ctx, "head →", thumbnails[0].x, 9, soft);
-    if (!named) drawText(ctx, "layer ↓", 2, 26, soft);
+    if (!named) drawText(ctx, "layer ↓", 2, 9, soft);
+    drawText(ctx, "head →", named ? thumbnails[0].x : 60, 9, soft);
     for (const { x, head } of thumbnails.slice(0, perRow)) {
-      if (head === 0 && w <= 40 && !named) continue; // "layer ↓" is written there
       const name = head === MEAN ? (w < 36 ? "x̄" : "mean") : attention.headNames[head] ?? `${head}`;
       drawText(ctx, truncate(name, w), x + w / 2, 26, { ...soft, align: "center" });
     }
     for (const { x, y, layer, head } of thumbnails) if (head === 0) {
       if (named) drawText(ctx, layerName(attention, layer), x, y - 11, { weight: 600, colour: theme.ink });
-      else drawText(ctx, `${layer}`, x / 2, y + h / 2, { ...soft, align: "center" });
+      else drawText(ctx, `${layer}`, 12, y + h / 2, { ...soft, align: "center" });
     }
   },
 
