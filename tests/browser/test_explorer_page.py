@@ -74,6 +74,38 @@ def test_masked_cells_show_the_hatching_and_are_called_masked(open_explorer):
     assert "masked" in page.inner_text(".ae-legend")
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_numbers_in_the_faded_rows_of_padding_can_be_read(open_explorer, dark):
+    """A pad that attends with 0.9: its cell is faded, so its number is not that of a full one."""
+    weights = torch.tensor([[1.0, 0.0], [0.9, 0.1]])
+    page = open_explorer(explore_attention(weights, ["a", "<pad>"]), dark=dark)
+    at, image = layout(page), pixels(page)
+    y, x = at["top"] + at["h"], at["left"]
+    cell = image[int(y) + 1 : int(y + at["h"]) - 1, int(x) + 1 : int(x + at["w"]) - 1, :3].mean(-1)
+    background = np.median(cell)
+    number = cell.max() if dark else cell.min()
+    assert abs(number - background) > 100
+    assert abs((cell.min() if dark else cell.max()) - background) < 20
+
+
+def test_what_is_hidden_is_hatched_alike_in_every_row(open_explorer):
+    weights, mask = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([True, False])
+    page = open_explorer(explore_attention(weights, ["a", "<pad>"], mask=mask))
+    at, image = layout(page), pixels(page)
+    for query in range(2):
+        y, x = int(at["top"] + (query + 0.5) * at["h"]), int(at["left"] + 1.5 * at["w"])
+        assert image[y, x, 3] == 0  # nothing is drawn over the hatching
+
+
+def test_versions_are_shown_side_by_side_by_name(open_explorer):
+    page = open_explorer(lit(layer_names=["with", "without"]).select(view="grid", layer=1))
+    assert page.get_by_role("radio", name="All versions").is_checked()
+    assert page.locator(".ae-versions .ae-chip").all_inner_texts() == ["with", "without"]
+    assert page.locator(".ae-layer + output").inner_text() == "without"
+    assert "without, head 0" in panel(page)
+    assert len({small["y"] for small in layout(page)["thumbnails"]}) == 2
+
+
 def test_one_lit_cell_is_one_line_from_its_query_to_its_key(open_explorer):
     page = open_explorer(lit().select(layer=1, head=2, view="lines"))
     at, image = layout(page), pixels(page)
@@ -87,7 +119,7 @@ def test_one_lit_cell_is_one_line_from_its_query_to_its_key(open_explorer):
     assert ink((at["x0"] + at["x1"]) / 2, sum(middle) / 2)
     point(page, at["x0"] - 20, middle[0])
     assert focus(page) == {"query": 2}
-    assert re.search(r"“dog” attends to\s+\.\s+1.0000", panel(page))
+    assert re.search(r"“dog” attends to\s+“\.”\s+1.0000", panel(page))
     point(page, at["x1"] + 15, middle[1])
     assert focus(page) == {"key": 3}
     assert re.search(r"“.” is attended to by\s+dog\s+1.0000", panel(page))
@@ -250,7 +282,7 @@ def test_the_top_three_keys_are_in_order_and_exact(open_explorer):
     shown = page.eval_on_selector_all(
         ".ae-bar", "(rows) => rows.map((r) => r.innerText.split(/\\s+/))"
     )
-    assert [name for name, _ in shown] == [KEYS[k] for k in keys.tolist()]
+    assert [name.strip("“”") for name, _ in shown] == [KEYS[k] for k in keys.tolist()]
     for (_, number), value in zip(shown, values.tolist(), strict=True):
         assert float(number) == pytest.approx(value, abs=6e-5)
 
@@ -316,7 +348,7 @@ def test_the_table_says_what_the_picture_shows(open_explorer):
     page.wait_for_selector(".ae tbody tr")  # browsers report an opened summary a moment later
     rows = page.eval_on_selector_all(".ae tbody tr", "(rows) => rows.map((r) => r.innerText)")
     assert len(rows) == 4
-    assert re.match(r"dog\s+\. 1\.0000, der 0\.0000", rows[2])
+    assert re.fullmatch(r"dog\s+“\.” 1\.00", rows[2].strip())
     heads = "(cells) => cells.map((cell) => cell.innerText)"
     choose_view(page, "Heads")
     assert page.eval_on_selector_all(".ae thead th", heads)[1:] == [
@@ -329,7 +361,7 @@ def test_the_table_says_what_the_picture_shows(open_explorer):
         "head 2: keys it attends to most",
     ]
     assert re.match(
-        r"dog\s+der 1\.0000.*\s+\. 1\.0000", page.locator(".ae tbody tr").nth(2).inner_text()
+        r"dog\s+der 1\.00\s+“\.” 1\.00", page.locator(".ae tbody tr").nth(2).inner_text()
     )
 
 

@@ -139,11 +139,24 @@ test("there is no alignment error rate without gold links", () =>
 test("a fully masked query finds no link", () =>
   assert.equal(alignmentError(matrixOfRows([[0, 0]], [1, 1]), [{ query: 0, key: 0 }]), 1));
 
+test("words get the colour of their language, where it is known, and padding that of asides", async () => {
+  /** @param {Record<string, any>} changes */
+  const inks = async (changes) => {
+    const { queries, keys } = axesOf(await makeAttention(changes), false);
+    return [queries, keys].map((groups) => groups.map(({ ink }) => ink));
+  };
+  assert.deepEqual(await inks({ languages: ["english", "german"] }),
+    [["english", "english", "soft"], ["german", "german", "german", "soft"]]);
+  assert.deepEqual(await inks({}), [["ink", "ink", "soft"], ["ink", "ink", "ink", "soft"]]);
+});
+
 test("weights share the limits 0 and 1, unless they are stretched", () => {
   const matrix = matrixOfRows([[0.1, 0.4, 0.5]], [0, 0, 1]);
   assert.deepEqual(limitsOf(matrix, false), [0, 1]);
-  assert.deepEqual(rounded(limitsOf(matrix, true)), [0, 0.4]);
+  assert.deepEqual(rounded(limitsOf(matrix, true)), [0.1, 0.4]);
   assert.deepEqual(limitsOf(matrixOfRows([[0, 0]]), true), [0, 1]);
+  assert.deepEqual(rounded(limitsOf(matrixOfRows([[0.25, 0.3, 0.2, 0]], [0, 0, 0, 1]), true)), [0.2, 0.3]);
+  assert.deepEqual(limitsOf(matrixOfRows([[0.5, 0.5]]), true), [0, 0.5]);
 });
 
 test("scores have limits on both sides of zero, without the masked ones", () => {

@@ -28,7 +28,7 @@ const tokens = (count) => Array.from({ length: count }, (_, i) => `token${i}`);
 const makeLongScene = async (queries, keys) => {
   const scene = await makeScene();
   /** @param {string[]} texts */
-  const groups = (texts) => texts.map((text, i) => ({ text, label: text, members: [i], pad: false }));
+  const groups = (texts) => texts.map((text, i) => ({ text, label: text, members: [i], pad: false, ink: /** @type {const} */ ("ink") }));
   return { ...scene, axes: { ...scene.axes, queries: groups(tokens(queries)), keys: groups(tokens(keys)) } };
 };
 
@@ -132,7 +132,7 @@ test("the grid has only the layers that were chosen", async () => {
 });
 
 test("a single head has no mean beside it", async () => {
-  const scene = await makeScene(), single = { ...scene, attention: { ...scene.attention, nHeads: 1 } };
+  const scene = await makeScene(), single = { ...scene, attention: { ...scene.attention, nHeads: 1, hasMean: false } };
   assert.deepEqual(headsView.layout(single, 700).thumbnails.map(({ head }) => head), [0]);
   assert.deepEqual(gridView.layout(single, 700).thumbnails.map(({ head }) => head), [0]);
 });

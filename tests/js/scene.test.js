@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { THEMES } from "../../course_lib/assets/explorer/drawing/colour.js";
 import { MEAN, PALETTES, VIEW_NAMES } from "../../course_lib/assets/explorer/constants.js";
-import { focusText, topKeys, topQueries } from "../../course_lib/assets/explorer/describe.js";
+import { focusText, topKeys, topQueries, viewName } from "../../course_lib/assets/explorer/describe.js";
 import { sentenceTexts } from "../../course_lib/assets/explorer/controls/legend.js";
 import { escapeHtml, fileName, standalonePage } from "../../course_lib/assets/explorer/save.js";
 import { chosenText, sceneMaker, stageLabel, titleOf } from "../../course_lib/assets/explorer/scene.js";
@@ -130,8 +130,8 @@ test("no title and no state ends an element of a saved page", () => {
   assert.ok(page.includes('atob("AQI=")'));
 });
 
-test("every palette that Python offers has thirteen colours", () => {
-  for (const colours of Object.values(PALETTES)) assert.match(colours, /^([0-9a-f]{6} ){12}[0-9a-f]{6}$/);
+test("every palette that Python offers has two colours or more", () => {
+  for (const colours of Object.values(PALETTES)) assert.match(colours, /^([0-9a-f]{6} )+[0-9a-f]{6}$/);
 });
 
 test("of two sentences, the summary of a head is that of its whole rows", async () => {
@@ -153,4 +153,25 @@ test("the description of a part names it as one", async () => {
   assert.deepEqual(sentenceTexts(scene),
     ["sentence A: tokens 0 to 1, B: tokens 2 to 3", "part of each row, not renormalised", "entropy: of whole rows"]);
   assert.deepEqual(sentenceTexts(sceneMaker(await makeAttention())(makeState(), "light")), []);
+});
+
+test("named heads of one layer are called by their names alone, and have no mean", async () => {
+  const attention = await makeAttention({ headNames: ["tokens", "positions"] });
+  const scene = sceneMaker(attention)(makeState({ head: 1 }), "light");
+  assert.equal(titleOf(scene), "By hand, positions");
+  assert.match(focusText(scene, { layer: 0, head: 0 }), /^tokens: entropy/);
+  assert.equal(attention.hasMean, false);
+  assert.equal((await makeAttention()).hasMean, true);
+  const lines = sceneMaker(attention)(makeState({ view: "lines", heads: [0, 1] }), "light");
+  assert.equal(titleOf(lines), "By hand, tokens, positions");
+});
+
+test("named layers are versions of one, and are called so", async () => {
+  const attention = { ...await makeAttention({ layerNames: ["with"] }), nLayers: 1 };
+  const scene = sceneMaker(attention)(makeState(), "light");
+  assert.equal(titleOf(scene), "By hand, with, head 0");
+  assert.equal(viewName(attention, "grid"), "All versions");
+  assert.equal(viewName(await makeAttention(), "grid"), "All layers");
+  const grid = sceneMaker(attention)(makeState({ view: "grid" }), "light");
+  assert.match(stageLabel(grid), /^By hand, cross-attention: all versions of 3 queries/);
 });

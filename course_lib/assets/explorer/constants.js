@@ -24,7 +24,7 @@ import constants from "./constants.json" with { type: "json" };
  * @property {number | null} key the token whose cell in that row is opened
  * @property {boolean} joined whether the subwords of a word are joined
  * @property {boolean} gold whether the gold alignment is shown
- * @property {boolean} stretch whether the colours end at a head's largest weight instead of at 1
+ * @property {boolean} stretch whether the colours are those from a head's smallest weight to its largest, not from 0 to 1
  * @property {PaletteName} palette
  * @property {Sentences} [sentences] of two sentences in one sequence: whose queries, and whose keys; it is there only
  *   where the second sentence is known

@@ -1,11 +1,12 @@
 // @ts-check
 // The picture in words: for the panel beside it, for screen readers, for the table below it.
 
-import { MEAN } from "./constants.js";
+import { MEAN, VIEW_NAMES } from "./constants.js";
 import { decimals } from "./data/numbers.js";
 import { range } from "./data/data.js";
 
-/** @import { Axes, Matrix } from "./data/data.js" */
+/** @import { ViewName } from "./constants.js" */
+/** @import { Attention, Axes, Matrix } from "./data/data.js" */
 /** @import { Focus, Scene, Strand, Summary } from "./scene.js" */
 
 export const ALL_MASKED = "nothing: all keys are masked";
@@ -16,11 +17,24 @@ export const quote = (text) => `“${text}”`;
 /** @param {number} value */
 export const formatNumber = (value) => decimals(value, 4);
 
-/** @param {number} head */
-export const headName = (head) => (head === MEAN ? "mean of heads" : `head ${head}`);
+/** @param {Attention} attention @param {number} head */
+export const headName = ({ headNames }, head) => (head === MEAN ? "mean of heads" : headNames[head] ?? `head ${head}`);
 
-/** @param {number} layer @param {number} head */
-export const placeName = (layer, head) => `layer ${layer}, ${headName(head)}`;
+/** @param {Attention} attention @param {number} layer */
+export const layerName = ({ layerNames }, layer) => layerNames[layer] ?? `layer ${layer}`;
+
+/** What layers are: where they have names, they are versions of one. @param {Attention} attention */
+export const layerWord = ({ layerNames }) => (layerNames.length ? "version" : "layer");
+
+/** @param {Attention} attention @param {ViewName} view */
+export const viewName = (attention, view) => VIEW_NAMES[view].replace("layer", layerWord(attention));
+
+/** @param {Attention} attention @param {number} layer @param {number} head */
+export const placeName = (attention, layer, head) => [...layersOf(attention, layer), headName(attention, head)].join(", ");
+
+/** The layer's name; none for the one layer of heads with names. @param {Attention} attention @param {number} layer */
+export const layersOf = (attention, layer) =>
+  (attention.nLayers > 1 || !attention.headNames.length ? [layerName(attention, layer)] : []);
 
 /**
  * A query's largest weights, largest first.
@@ -120,9 +134,9 @@ export const strandTops = ({ strands, axes }, query, key) => strands.map((strand
 
 /** @param {Scene} scene @param {number | undefined} query @param {number | undefined} key */
 function strandsText(scene, query, key) {
-  const { axes } = scene;
+  const { attention, axes } = scene;
   const tops = strandTops(scene, query, key).map(({ strand, text, value }) =>
-    `${headName(strand.head)}: ` + (value === undefined ? "nothing" : `${quote(text)} ${formatNumber(value)}`));
+    `${headName(attention, strand.head)}: ` + (value === undefined ? "nothing" : `${quote(text)} ${formatNumber(value)}`));
   const what = query !== undefined ? `${quote(axes.queries[query].text)} attends most${amongOf(axes, 1)} to`
     : `${quote(axes.keys[key ?? 0].text)} is attended to most${amongOf(axes, 0)} by`;
   return `${what}, ${tops.join("; ")}.`;
@@ -135,9 +149,9 @@ function strandsText(scene, query, key) {
  * @param {Focus} focus
  */
 export function focusText(scene, focus) {
-  const { matrix, axes, summary, strands } = scene;
+  const { attention, matrix, axes, summary, strands } = scene;
   if ("layer" in focus)
-    return `${placeName(focus.layer, focus.head)}: ${summaryText(summary(focus.layer, focus.head))}`;
+    return `${placeName(attention, focus.layer, focus.head)}: ${summaryText(summary(focus.layer, focus.head))}`;
   if (strands.length > 1) return strandsText(scene, focus.query, focus.key);
   if (focus.query !== undefined) {
     const row = rowText(matrix, axes, focus.query);

@@ -50,7 +50,7 @@ export function standalonePage({ module, style, data, state, title }) {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">',
     `<title>${escapeHtml(title)}</title>`,
-    "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }",
+    "<style>body { margin: 16px; } main { max-width: 880px; margin: 0 auto; }",
     "h1 { font: 600 20px system-ui, sans-serif; } h1 ~ * .ae-what { display: none; }</style></head>",
     `<body><main><h1>${escapeHtml(title)}</h1><div id="explorer"></div></main>`,
     `<script type="application/json" id="source">${source}</script>`,

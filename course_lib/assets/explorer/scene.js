@@ -2,9 +2,9 @@
 // From a state to what is drawn: a scene holds all that the views need.
 
 import { THEMES, headStyle, paletteOf } from "./drawing/colour.js";
-import { KINDS, SENTENCES, VIEW_NAMES } from "./constants.js";
+import { KINDS, SENTENCES } from "./constants.js";
 import { alignmentError, axesOf, entropyOf, groupIndex, limitsOf, matrixOf } from "./data/data.js";
-import { headName, placeName, summaryText } from "./describe.js";
+import { headName, layersOf, placeName, summaryText, viewName } from "./describe.js";
 import { faintestLine } from "./drawing/lines.js";
 import { isComparison } from "./state.js";
 import { isOverview } from "./drawing/views.js";
@@ -126,9 +126,10 @@ function cache(size) {
 export function titleOf({ attention, several, state }) {
   const parts = [attention.title];
   if (several) parts.push(KINDS[attention.kind]);
-  if (state.view !== "grid") parts.push(`layer ${state.layer}`);
-  if (isComparison(state)) parts.push(`heads ${state.heads.join(", ")}`);
-  else if (!isOverview(state.view)) parts.push(headName(state.head));
+  if (state.view !== "grid") parts.push(...layersOf(attention, state.layer));
+  if (isComparison(state)) parts.push(attention.headNames.length
+    ? state.heads.map((head) => headName(attention, head)).join(", ") : `heads ${state.heads.join(", ")}`);
+  else if (!isOverview(state.view)) parts.push(headName(attention, state.head));
   if (state.sentences && state.sentences !== "all") parts.push(SENTENCES[state.sentences].name);
   return parts.join(", ");
 }
@@ -139,15 +140,15 @@ export function titleOf({ attention, several, state }) {
  * @param {Scene} scene
  */
 export function chosenText(scene) {
-  const { state: { layer, head }, strands, summary } = scene;
+  const { attention, state: { layer, head }, strands, summary } = scene;
   if (strands.length > 1) return `${titleOf(scene)}: ` + strands.map((strand) =>
-    `${headName(strand.head)}, ${summaryText(summary(layer, strand.head))}`).join("; ");
+    `${headName(attention, strand.head)}, ${summaryText(summary(layer, strand.head))}`).join("; ");
   return `${titleOf(scene)}${whereOf(scene)}: ${summaryText(summary(layer, head))}`;
 }
 
 /** Which of many heads is chosen, where the title does not name it. @param {Scene} scene */
-const whereOf = ({ state: { layer, head, view } }) =>
-  view === "grid" ? `, at ${placeName(layer, head)}` : view === "heads" ? `, at ${headName(head)}` : "";
+const whereOf = ({ attention, state: { layer, head, view } }) =>
+  view === "grid" ? `, at ${placeName(attention, layer, head)}` : view === "heads" ? `, at ${headName(attention, head)}` : "";
 
 /**
  * What a screen reader says of the picture.
@@ -158,7 +159,7 @@ export function stageLabel(scene) {
   const { attention, axes, several, state } = scene;
   const enter = isOverview(state.view) ? "Enter opens a head" : "Enter locks a row or opens a cell, Escape releases it";
   const kind = several ? "" : `, ${KINDS[attention.kind]}`; // otherwise it is in the title
-  return `${titleOf(scene)}${kind}: ${VIEW_NAMES[state.view].toLowerCase()} of ` +
+  return `${titleOf(scene)}${kind}: ${viewName(attention, state.view).toLowerCase()} of ` +
     `${axes.queries.length} queries by ${axes.keys.length} keys${whereOf(scene)}. ` +
     `The arrow keys move, ${enter}, Page Up and Page Down change the head.`;
 }

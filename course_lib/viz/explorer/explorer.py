@@ -16,6 +16,7 @@ from course_lib.viz.explorer.explorer_constants import ALL, START
 from course_lib.viz.explorer.explorer_data import (
     AttentionData,
     AttentionKind,
+    Language,
     as_scores,
     as_vectors,
     as_weights,
@@ -132,6 +133,9 @@ def explore_attention(
     gold: Collection[Link] = (),
     pad: str = "<pad>",
     second_sentence: int | None = None,
+    languages: tuple[Language, Language] | None = None,
+    layer_names: Sequence[str] = (),
+    head_names: Sequence[str] = (),
     title: str = "Attention",
 ) -> AttentionExplorer:
     """Explore the attention of every head and layer: as heatmap, as lines, all heads at once.
@@ -162,11 +166,16 @@ def explore_attention(
             the reader can choose to see all weights, or only those from A to A, A to B, B to A or
             B to B. What is outside is left out; weights are not renormalised, so rows that are
             seen in part sum to less than 1, and entropies are those of whole rows.
+        languages: of the queries and of the keys, "german" or "english", for the words' colours.
+        layer_names: what the first axis stands for where it is not the layers, such as two
+            versions of a layer; ``view="grid"`` shows them one below the other.
+        head_names: what the heads stand for.
         title: what is shown, for the heading and the alt text.
 
     Raises:
-        CourseError: weights, scores, queries, keys, mask or links that cannot belong together; a
-            second sentence that begins outside the tokens, or with other than self-attention.
+        CourseError: weights, scores, queries, keys, mask, links or names that cannot belong
+            together; unknown languages; a second sentence that begins outside the tokens, or with
+            other than self-attention.
         ValueError: weights that do not fit the tokens, or that are transposed; a mask that does
             not broadcast.
         TypeError: a mask that is not boolean.
@@ -195,5 +204,8 @@ def explore_attention(
         gold=tuple(sorted((int(key), int(query)) for key, query in gold)),
         pad=pad,
         second_sentence=second_sentence,
+        languages=languages,
+        layer_names=tuple(layer_names),
+        head_names=tuple(head_names),
     )
     return AttentionExplorer(data)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.explorer.explorer_constants import KINDS
+from course_lib.viz.explorer.explorer_constants import KINDS, MEAN
 from course_lib.viz.plots.attention_summary import as_array, entropy
 from course_lib.viz.plots.heatmaps import check_orientation, visible
 from course_lib.viz.plots.plot_alignment import Link, alignment_error
 from course_lib.wording import well_formed
 
 AttentionKind = Literal["self", "causal", "cross"]
+Language = Literal["german", "english"]
 
 SLACK = 1e-5  # how far rounding may carry a weight beyond 0, 1, or the mask
 
@@ -40,6 +41,9 @@ class AttentionData:
         gold: right links (key index, query index).
         pad: the padding token.
         second_sentence: index of its first token, of two sentences in one sequence.
+        languages: of the queries and of the keys, if they are known.
+        layer_names: one for each layer, if these are not layers but, say, two versions of one.
+        head_names: one for each head.
 
     Raises:
         CourseError, ValueError, TypeError: the parts do not belong together; see
@@ -59,9 +63,12 @@ class AttentionData:
     gold: tuple[Link, ...] = ()
     pad: str = "<pad>"
     second_sentence: int | None = None
+    languages: tuple[Language, Language] | None = None
+    layer_names: tuple[str, ...] = ()
+    head_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("query_tokens", "key_tokens"):
+        for name in ("query_tokens", "key_tokens", "layer_names", "head_names"):
             tokens = tuple(map(well_formed, getattr(self, name)))
             object.__setattr__(self, name, tokens)
         for name in ("title", "pad"):
@@ -81,6 +88,7 @@ class AttentionData:
                 f"{self.kind} attention stays in its own sentence, so there must be as many keys "
                 f"as queries, got {n_queries} queries and {n_keys} keys: is it kind='cross'?"
             )
+        self._check_names()
         self._check_weights()
         if self.scores is not None:
             self._check_scores(self.scores)
@@ -116,6 +124,31 @@ class AttentionData:
         return np.array(
             [[alignment_error(head, self.gold) for head in layer] for layer in self.weights]
         )
+
+    def layer(self, number: int) -> str:
+        """The name of a layer, or such as "layer 1"."""
+        return self.layer_names[number] if self.layer_names else f"layer {number}"
+
+    def head(self, number: int) -> str:
+        """The name of a head, or such as "head 1" or "mean of heads"."""
+        if number == MEAN:
+            return "mean of heads"
+        return self.head_names[number] if self.head_names else f"head {number}"
+
+    def _check_names(self) -> None:
+        for axis, what in enumerate(("layer", "head")):
+            count, names = self.weights.shape[axis], getattr(self, f"{what}_names")
+            if names and len(names) != count:
+                raise CourseError(
+                    f"{what}_names must name each of the {count} {what}s, got {len(names)} names"
+                )
+        if self.languages is not None and not (
+            len(self.languages) == 2 and set(self.languages) <= set(get_args(Language))
+        ):
+            raise CourseError(
+                "languages must be two, those of the queries and of the keys, each 'german' or "
+                f"'english', got {self.languages!r}"
+            )
 
     def _check_weights(self) -> None:
         low, high = self.weights.min(), self.weights.max()

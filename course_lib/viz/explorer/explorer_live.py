@@ -5,11 +5,12 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
+from course_lib.viz.drawings.colours import short
 from course_lib.viz.explorer.explorer_constants import ASSETS
 from course_lib.viz.web.bundles import bundle
 
 MODULE = bundle("explorer")  # the whole script
-STYLESHEET = (ASSETS / "explorer.css").read_text("utf-8")
+STYLESHEET = short((ASSETS / "explorer.css").read_text("utf-8"))
 
 
 class LiveExplorer(anywidget.AnyWidget):

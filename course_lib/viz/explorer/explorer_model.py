@@ -10,10 +10,15 @@ from torch import Tensor
 from course_lib.errors import CourseError
 from course_lib.model import AttentionRecord
 from course_lib.viz.explorer.explorer import AttentionExplorer, explore_attention
-from course_lib.viz.explorer.explorer_data import AttentionKind
+from course_lib.viz.explorer.explorer_data import AttentionKind, Language
 from course_lib.viz.plots.plot_alignment import Link
 
 KIND_OF: dict[str, AttentionKind] = {"encoder": "self", "decoder": "causal", "cross": "cross"}
+LANGUAGES: dict[str, tuple[Language, Language]] = {  # of the queries and of the keys
+    "encoder": ("german", "german"),
+    "decoder": ("english", "english"),
+    "cross": ("english", "german"),
+}
 BOS, PAD = "<bos>", "<pad>"
 
 
@@ -34,8 +39,8 @@ def explore_model(
 
     Args:
         record: of one forward pass on one sentence pair.
-        written: the token that each step of the decoder writes, usually up to EOS.
-        source: the tokens that the encoder reads.
+        written: the English token that each step of the decoder writes, usually up to EOS.
+        source: the German tokens that the encoder reads.
         products: the kinds ("self" for the encoder, "causal" for the decoder, "cross") of which
             the queries and keys are stored as well, so that a click on a cell shows each product
             of query · key. That costs about as many bytes as the weights times
@@ -71,6 +76,7 @@ def explore_model(
             queries=record.queries(part)[:, 0] if inside else None,
             keys=record.keys(part)[:, 0] if inside else None,
             mask=None if real.all() else real,
+            languages=LANGUAGES[part],
             gold=gold if part == "cross" else (),
             title=title,
         )

@@ -74,6 +74,12 @@ def _header(data: AttentionData, planes: list[bytes]) -> dict[str, Any]:
     planes.extend(_planes(array, *limits[name]) for name, array in arrays.items())
     hidden = (~data.allowed).ravel().astype(np.uint8) + ord("0")
     second = data.second_sentence
+    known = {
+        "secondSentence": second,
+        "languages": data.languages,
+        "layerNames": data.layer_names or None,
+        "headNames": data.head_names or None,
+    }
     return {
         "kind": data.kind,
         "shape": data.weights.shape,
@@ -85,7 +91,7 @@ def _header(data: AttentionData, planes: list[bytes]) -> dict[str, Any]:
         "gold": data.gold,
         "dHead": data.d_head,
         "limits": limits,
-    } | ({} if second is None else {"secondSentence": second})
+    } | {name: value for name, value in known.items() if value is not None}
 
 
 def _planes(values: np.ndarray, low: float, high: float) -> bytes:

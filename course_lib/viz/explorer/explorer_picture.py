@@ -7,7 +7,7 @@ notebook draws and stores one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -18,13 +18,16 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.explorer.explorer_constants import PALETTES
 from course_lib.viz.explorer.explorer_data import AttentionData
 from course_lib.viz.explorer.explorer_words import Shown, heading, shown_part
 from course_lib.viz.plots.heatmaps import KEY_AXIS, MOST_NUMBERED_CELLS, QUERY_AXIS
 
-INK, SOFT, GOLD, HATCHED, HATCH = "#1d2430", "#586273", "#c25a00", (236, 238, 241), (154, 163, 174)
-LABEL, SMALL = 12, 11  # font sizes; these and all lengths below are in pixels
+INK, SOFT = COLOURS["ink"].light, COLOURS["soft"].light
+LANGUAGES: dict[str, str] = {name: COLOURS[name].light for name in ("german", "english")}
+HATCHED, HATCH = (236, 238, 241), (154, 163, 174)
+SIZE = 12  # of the letters; this and all lengths below are in pixels
 WIDEST_LABEL = 130
 NOTE = 16  # the height of a line below the legend
 LEAST_NUMBER = 0.005  # smaller weights would be written as 0.00
@@ -45,7 +48,7 @@ class PictureLayout:
 
 
 def picture(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> bytes:
-    """The heatmap of the chosen head as a small PNG, with frames around the cells of gold links.
+    """The heatmap of the chosen head as a small PNG; the cells of gold links have thick frames.
 
     Args:
         shown: the attention, by its kind.
@@ -59,15 +62,17 @@ def picture(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> byt
     pen = ImageDraw.Draw(image)
     for number, line in enumerate(at.heading):
         pen.text((10, 10 + 20 * number), line, INK, _font(15, bold=True))
-    _write_labels(image, part, at)
-    if at.cell >= 30 and part.allowed.size <= MOST_NUMBERED_CELLS:
+    inks = _inks(part, pad)
+    _write_labels(image, part, at, inks)
+    if at.cell >= 32 and part.allowed.size <= MOST_NUMBERED_CELLS:
         _write_numbers(pen, part, colours, at)
     for key, query in part.gold if state["gold"] else ():
         x, y = at.left + key * at.cell, at.top + query * at.cell
-        pen.rectangle((x, y, x + at.cell - 1, y + at.cell - 1), outline=GOLD, width=2)
+        pen.rectangle((x, y, x + at.cell - 1, y + at.cell - 1), outline=INK, width=3)
+        pen.rectangle((x + 3, y + 3, x + at.cell - 4, y + at.cell - 4), outline="white")
     _draw_legend(image, part, state["palette"], at)
     buffer = BytesIO()
-    few = _few_colours(state["palette"])
+    few = _few_colours(state["palette"], {*inks[0], *inks[1]} - {INK, SOFT})
     image.quantize(palette=few, dither=Image.Dither.NONE).save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
@@ -75,12 +80,12 @@ def picture(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> byt
 def layout_of(part: Shown, title: str) -> PictureLayout:
     """Measures the labels and the title, and finds room for all."""
     rows, columns = part.allowed.shape
-    cell = max(4, min(34, 600 // columns, 640 // rows))
-    widths = [_width(_label(token), LABEL) for token in part.key_tokens]
+    cell = max(4, min(36, 600 // columns, 640 // rows))
+    widths = [_width(_label(token), SIZE) for token in part.key_tokens]
     horizontal = max(widths) <= cell - 4
-    above = LABEL if horizontal else min(max(widths), WIDEST_LABEL)
-    rows_wide = max(_width(_label(token), LABEL) for token in part.query_tokens)
-    left = max(min(rows_wide, WIDEST_LABEL), _width(f"{QUERY_AXIS} ↓", SMALL)) + 20
+    above = SIZE if horizontal else min(max(widths), WIDEST_LABEL)
+    rows_wide = max(_width(_label(token), SIZE) for token in part.query_tokens)
+    left = max(min(rows_wide, WIDEST_LABEL), _width(f"{QUERY_AXIS} ↓", SIZE)) + 20
     width = left + max(columns * cell, 300) + 12
     lines = _wrapped(title, width - 20, 15)
     top = 18 + 20 * len(lines) + 20 + above + 6
@@ -131,14 +136,18 @@ def _palette(name: str) -> np.ndarray:
     return np.stack(channels, axis=-1).round().astype(np.uint8)
 
 
-def _few_colours(palette: str) -> Image.Image:
+def _few_colours(palette: str, words: Collection[str]) -> Image.Image:
     """Few colours that the picture is reduced to: a notebook stores it twice, also in the HTML.
 
-    Pillow would choose those that are frequent, and lose the gold. It takes a near colour for the
-    nearest, so none may be near white.
+    Pillow would choose those that are frequent, and lose some words. It takes a near colour for
+    the nearest, so none may be near white.
     """
     ramps = [_palette(palette)[np.linspace(0, 255, 20).round().astype(int)]]
-    for colour, count in ((INK, 10), (SOFT, 6), (GOLD, 6)):  # and their edges, faded to white
+    for colour, count in (
+        (INK, 10),
+        (SOFT, 6),
+        *((each, 6) for each in words),
+    ):  # and their edges, faded to white
         shares = np.linspace(1, 0, count, endpoint=False)[:, None]
         ramps.append(shares * ImageColor.getrgb(colour) + (1 - shares) * 255)
     chosen = np.concatenate([*ramps, [HATCHED, HATCH, (255, 255, 255)]]).round().astype(np.uint8)
@@ -167,33 +176,41 @@ def _hatching(height: int, width: int) -> np.ndarray:
     return np.where(((x + y) % 6 == 0)[..., None], HATCH, HATCHED).astype(np.uint8)
 
 
-def _write_labels(image: Image.Image, part: Shown, at: PictureLayout) -> None:
-    pen, font, gap = ImageDraw.Draw(image), _font(LABEL), 8
+def _inks(part: Shown, pad: str) -> list[list[str]]:
+    """The colour of each query's word and of each key's: that of its language, if it is known."""
+    colours = [LANGUAGES[language] for language in part.languages] or [INK, INK]
+    sides = zip((part.query_tokens, part.key_tokens), colours, strict=True)
+    return [[SOFT if token == pad else colour for token in tokens] for tokens, colour in sides]
+
+
+def _write_labels(
+    image: Image.Image, part: Shown, at: PictureLayout, inks: Sequence[Sequence[str]]
+) -> None:
+    pen, font, gap = ImageDraw.Draw(image), _font(SIZE), 8
     every = -(-14 // at.cell)  # label one in so many rows and columns
     caption = at.top - 12
-    small = _font(SMALL)
-    pen.text((at.left - gap, caption), f"{QUERY_AXIS} ↓", SOFT, small, anchor="rm")
+    pen.text((at.left - gap, caption), f"{QUERY_AXIS} ↓", SOFT, font, anchor="rm")
     y = 18 + 20 * len(at.heading) + 8
-    pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, small, anchor="lm")
+    pen.text((at.left, y), f"{KEY_AXIS} →", SOFT, font, anchor="lm")
     for row, token in list(enumerate(part.query_tokens))[::every]:
         end = at.left - gap, at.top + round((row + 0.5) * at.cell)
-        pen.text(end, _cut(_label(token)), INK, font, anchor="rm")
+        pen.text(end, _cut(_label(token)), inks[0][row], font, anchor="rm")
     for column, token in list(enumerate(part.key_tokens))[::every]:
         x, text = at.left + round((column + 0.5) * at.cell), _cut(_label(token))
         if at.horizontal or _PUNCTUATION.fullmatch(token):
-            pen.text((x, at.top - 5), text, INK, font, anchor="ms")
+            pen.text((x, at.top - 5), text, inks[1][column], font, anchor="ms")
             continue
-        size = _width(text, LABEL) + 2, 18
+        size = _width(text, SIZE) + 2, 18
         strip = Image.new("RGB", size, "white")
-        ImageDraw.Draw(strip).text((0, size[1] // 2), text, INK, font, anchor="lm")
+        ImageDraw.Draw(strip).text((0, size[1] // 2), text, inks[1][column], font, anchor="lm")
         turned = strip.rotate(90, expand=True)
         image.paste(turned, (x - size[1] // 2, at.top - 5 - turned.height))
 
 
 def _cut(text: str) -> str:
-    if _width(text, LABEL) <= WIDEST_LABEL:
+    if _width(text, SIZE) <= WIDEST_LABEL:
         return text
-    while _width(f"{text}…", LABEL) > WIDEST_LABEL:
+    while _width(f"{text}…", SIZE) > WIDEST_LABEL:
         text = text[:-1]
     return f"{text}…"
 
@@ -201,22 +218,22 @@ def _cut(text: str) -> str:
 def _write_numbers(
     pen: ImageDraw.ImageDraw, part: Shown, colours: np.ndarray, at: PictureLayout
 ) -> None:
-    bright = colours @ np.array([0.299, 0.587, 0.114]) > 140
+    bright = colours @ np.array([0.299, 0.587, 0.114]) > 125
     for query, key in np.argwhere(part.allowed & (part.weights >= LEAST_NUMBER)):
         middle = (at.left + (key + 0.5) * at.cell, at.top + (query + 0.5) * at.cell)
         colour = INK if bright[query, key] else "white"
         text = f"{part.weights[query, key]:.2f}"
-        pen.text(middle, text, colour, _font(10), anchor="mm")
+        pen.text(middle, text, colour, _font(SIZE), anchor="mm")
 
 
 def _draw_legend(image: Image.Image, part: Shown, palette: str, at: PictureLayout) -> None:
-    pen, font = ImageDraw.Draw(image), _font(SMALL)
+    pen, font = ImageDraw.Draw(image), _font(SIZE)
     x, size = at.left, 12
     y = at.height - (16 + NOTE * len(part.notes))
 
     def write(text: str) -> int:
         pen.text((x, y), text, SOFT, font, anchor="lm")
-        return x + _width(text, SMALL) + 6
+        return x + _width(text, SIZE) + 6
 
     def sample(pixels: np.ndarray) -> int:
         image.paste(Image.fromarray(pixels), (x, y - size // 2))
@@ -230,7 +247,7 @@ def _draw_legend(image: Image.Image, part: Shown, palette: str, at: PictureLayou
         x = sample(_hatching(size, size))
         x = write("masked") + 8
     if part.gold:
-        pen.rectangle((x, y - size // 2, x + size, y + size // 2), outline=GOLD, width=2)
+        pen.rectangle((x, y - size // 2, x + size, y + size // 2), outline=INK, width=3)
         x += size + 6
         write("gold link")
     x = at.left

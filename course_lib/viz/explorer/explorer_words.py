@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.viz.explorer.explorer_constants import ALL, KINDS, MEAN, SENTENCES
-from course_lib.viz.explorer.explorer_data import AttentionData
+from course_lib.viz.explorer.explorer_data import AttentionData, Language
 from course_lib.viz.plots.attention_summary import describe_attention, largest_weight
 from course_lib.viz.plots.plot_alignment import Link
 
@@ -26,6 +26,7 @@ class Shown:
         key_tokens: one for each column.
         allowed: where a query may attend, (query, key).
         gold: right links (key index, query index).
+        languages: of the queries and of the keys; empty where they are not known.
         notes: which tokens are sentences A and B, and what is left out.
     """
 
@@ -34,6 +35,7 @@ class Shown:
     key_tokens: tuple[str, ...]
     allowed: np.ndarray
     gold: tuple[Link, ...]
+    languages: tuple[Language, ...]
     notes: tuple[str, ...]
 
 
@@ -62,6 +64,7 @@ def shown_part(data: AttentionData, state: Mapping[str, Any]) -> Shown:
             for key, query in moved
             if 0 <= query < inside.shape[0] and 0 <= key < inside.shape[1]
         ),
+        languages=data.languages or (),
         notes=tuple(notes),
     )
 
@@ -69,11 +72,13 @@ def shown_part(data: AttentionData, state: Mapping[str, Any]) -> Shown:
 def heading(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str:
     """Such as "Title, layer 0, head 3"; of several kinds of attention, it says which."""
     data = shown[state["kind"]]
-    head = "mean of heads" if state["head"] == MEAN else f"head {state['head']}"
     kind = [KINDS[data.kind]] if len(shown) > 1 else []
+    where = [data.layer(state["layer"]), data.head(state["head"])]
+    if data.head_names and len(data.weights) == 1:
+        del where[0]
     chosen = state.get("sentences", ALL)
     sentences = [] if chosen == ALL else [SENTENCES[chosen]]
-    return ", ".join([data.title, *kind, f"layer {state['layer']}", head, *sentences])
+    return ", ".join([data.title, *kind, *where, *sentences])
 
 
 def describe(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str:
@@ -105,11 +110,13 @@ def digest(shown: Mapping[str, AttentionData], state: Mapping[str, Any]) -> str:
             errors = data.alignment_errors
             layer, head = divmod(int(errors.round(4).argmin()), data.weights.shape[1])
             lines.append(
-                f"Closest to the gold alignment: layer {layer}, head {head}, "
+                f"Closest to the gold alignment: {data.layer(layer)}, {data.head(head)}, "
                 f"alignment error rate {errors[layer, head]:.2f}."
             )
         widest = math.log(len(data.key_tokens))
         lines.append(f"Mean entropy of each head{which} in nats (at most {widest:.2f}):")
         for layer, heads in enumerate(data.entropies):
-            lines.append(f"layer {layer}: " + " ".join(f"{number + 0.0:.2f}" for number in heads))
+            lines.append(
+                f"{data.layer(layer)}: " + " ".join(f"{number + 0.0:.2f}" for number in heads)
+            )
     return "\n".join(lines)

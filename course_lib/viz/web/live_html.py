@@ -6,14 +6,18 @@ import base64
 import hashlib
 import html
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 # A notebook may show one output twice, and may run the script before the picture is in the page:
 # so for two seconds this looks for pictures, and brings each to life once. A browser that cannot
-# inflate the script and the data keeps the picture.
-STARTER = """
+# inflate the script and the data keeps the picture. It is one line: each output stores it.
+STARTER = re.sub(
+    r"\n\s*",
+    "",
+    """
 (() => {
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const start = async (el) => {
@@ -27,7 +31,7 @@ STARTER = """
   };
   const look = (times) => {
     for (const el of document.querySelectorAll("[data-live=ID]:not([data-found])")) {
-      if (!el.querySelector("[data-packed]")) continue; // the page has not been read so far
+      if (!el.querySelector("[data-packed]")) continue;
       el.dataset.found = "";
       start(el).catch((error) => console.error("The interactive figure did not start:", error));
     }
@@ -35,7 +39,8 @@ STARTER = """
   };
   look(40);
 })();
-"""
+""",
+)
 
 
 def live_fragment(static: str, code: Mapping[str, Any], packed: bytes = b"") -> str:
@@ -65,7 +70,7 @@ def page(content: str, *, title: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<link rel="icon" href="data:,"><title>{html.escape(title)}</title>\n'
-        "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }\n"
+        "<style>body { margin: 16px; } main { max-width: 880px; margin: 0 auto; }\n"
         "h1 { font: 600 20px system-ui, sans-serif; } h1 ~ * .ae-what { display: none; }\n"
         "img { max-width: 100%; }</style></head>\n"
         f"<body><main><h1>{html.escape(title)}</h1>{content}</main></body></html>\n"

@@ -14,8 +14,9 @@ from PIL import Image
 
 from course_lib.errors import CourseError
 from course_lib.training import alignment_error_rate
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.explorer.explorer import explore_attention
-from course_lib.viz.explorer.explorer_constants import KINDS, MEAN, START
+from course_lib.viz.explorer.explorer_constants import ASSETS, KINDS, MEAN, START
 from course_lib.viz.explorer.explorer_data import AttentionKind
 from course_lib.viz.explorer.explorer_live import MODULE, STYLESHEET
 from course_lib.viz.explorer.explorer_pack import pack
@@ -51,6 +52,29 @@ def random_attention(layers=2, heads=3, queries=5, keys=5, mask=None, seed=0):
     if mask is not None:
         scaled = scaled.masked_fill(~mask, -torch.inf)
     return scores, scaled.softmax(-1).nan_to_num(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["explorer.css", "drawing/colour.js"])
+def test_its_colours_are_those_of_all_drawings(name, theme):
+    text = (ASSETS / name).read_text("utf-8")
+    parts = text.partition('[data-theme="dark"]' if name.endswith("css") else "dark: {")
+    text = parts[0] if theme == "light" else parts[2].partition("}")[0]
+    found = dict(re.findall(r"(\w+): \"?(#\w{6})", text))
+    own = {"back": "page", "edge": "hair", "line": "attention"}
+    meanings = {each: own.get(each, each) for each in found if own.get(each, each) in COLOURS}
+    assert {"ink", "soft", "accent", "line", "edge"} <= set(meanings)
+    for variable, meaning in meanings.items():
+        assert found[variable] == getattr(COLOURS[meaning], theme), variable
+
+
+def test_no_letters_are_smaller_than_twelve_pixels():
+    style = (ASSETS / "explorer.css").read_text("utf-8")
+    sizes = re.findall(r"font(?:-size)?: (?:\d{3} )?([\d.]+)px", style)
+    scripts = [path.read_text("utf-8") for path in (ASSETS / "drawing").glob("*.js")]
+    sizes += re.findall(r"(?:\bsize:|\bLABEL =) ([\d.]+)", "".join(scripts))
+    assert len(sizes) >= 5
+    assert min(map(float, sizes)) >= 12
 
 
 def test_one_lit_cell_is_named_in_row_and_column():
@@ -224,6 +248,28 @@ def test_gold_links_turned_around_or_shifted_are_refused():
         CourseError, match=r"3 keys and 2 queries, got \(0, 2\): are the two swapped"
     ):
         explorer(gold=[(0, 2)])
+
+
+def test_named_layers_and_heads_are_called_by_their_names():
+    shown = explorer(layer_names=["with", "without"], gold=[(1, 1)]).select(layer=1)
+    assert repr(shown).startswith("Attention, without, head 0. ")
+    assert "Closest to the gold alignment: without, head 0, alignment" in repr(shown)
+    assert "\nwith: " in repr(shown) and "layer" not in repr(shown)
+    named = explore_attention(one_cell()[0], QUERIES, KEYS, head_names=["words", "positions"])
+    assert repr(named.select(head=1)).startswith("Attention, positions. ")
+
+
+def test_names_that_do_not_fit_are_refused():
+    with pytest.raises(CourseError, match="layer_names must name each of the 2 layers, got 1"):
+        explorer(layer_names=["with"])
+    with pytest.raises(CourseError, match="head_names must name each of the 2 heads, got 3"):
+        explorer(head_names="abc")
+
+
+def test_unknown_languages_are_refused(own_messages):
+    for wrong in (("english", "dutch"), ("english",)):
+        with pytest.raises(CourseError, match="each 'german' or 'english', got"):
+            explorer(languages=wrong)
 
 
 def test_what_is_chosen_is_the_state():

@@ -45,6 +45,8 @@ def test_each_tab_has_its_weights_and_its_tokens(record):
         data = shown.select(kind=kind).data
         assert np.abs(data.weights - weights[:, 0].numpy()).max() < 1e-6
         assert (data.query_tokens, data.key_tokens) == (tuple(queries), tuple(keys))
+        languages = tuple("german" if tokens is SOURCE else "english" for tokens in (queries, keys))
+        assert data.languages == languages
 
 
 def test_padding_is_masked_and_so_is_what_comes_later(record):

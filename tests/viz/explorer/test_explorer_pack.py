@@ -123,3 +123,11 @@ def test_the_second_sentence_is_packed_where_there_is_one_and_begins_with_a_word
     assert header["queryWords"] == header["keyWords"] == [0, 0, 1]
     _, [(header, _)] = unpack(pack(explore_attention(torch.eye(3), tokens).data))
     assert "secondSentence" not in header
+
+
+def test_languages_and_names_are_packed_where_they_are_known():
+    known = {"languages": ("german", "english"), "head_names": ["one"]}
+    _, [(header, _)] = unpack(pack(explore_attention(torch.eye(2), list("ab"), **known).data))
+    assert header["languages"] == ["german", "english"]
+    assert header["headNames"] == ["one"]
+    assert "layerNames" not in header

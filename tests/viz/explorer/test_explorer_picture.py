@@ -4,11 +4,12 @@ import numpy as np
 import torch
 from PIL import Image
 
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.explorer.explorer import explore_attention
 from course_lib.viz.explorer.explorer_picture import layout_of
 from course_lib.viz.explorer.explorer_words import heading, shown_part
 
-GOLD = (0xC2, 0x5A, 0x00)
+FRAME = tuple(bytes.fromhex(COLOURS["ink"].light[1:]))
 
 
 def explorer(**given):
@@ -45,7 +46,7 @@ def test_gold_links_are_framed_at_the_edge_of_their_cell_and_nowhere_else():
     cells = set(zip((rows - at.top) // at.cell, (columns - at.left) // at.cell, strict=True))
     assert cells == {(0, 2)}
     framed = cell(pixels, at, 0, 2)
-    assert np.abs(framed[0] - GOLD).max() < 12
+    assert np.abs(framed[0] - FRAME).max() < 12
     assert (np.abs(framed[4:-4, 4:-4] - cell(plain, at, 0, 2)[4:-4, 4:-4]) == 0).all()
     hidden, _ = drawn(explorer(gold=[(2, 0)]).select(gold=False))
     assert (cell(hidden, at, 0, 2) == cell(plain, at, 0, 2)).all()
@@ -55,6 +56,18 @@ def test_weights_that_would_be_written_as_zero_have_no_number():
     pixels, at = drawn(explorer())
     assert len(np.unique(cell(pixels, at, 0, 1).reshape(-1, 3), axis=0)) == 1
     assert len(np.unique(cell(pixels, at, 0, 0).reshape(-1, 3), axis=0)) > 1
+
+
+def test_words_have_the_colour_of_their_language():
+    def drawn_in(colour, **given):
+        pixels, at = drawn(explorer(**given))
+        near = np.abs(pixels - tuple(bytes.fromhex(COLOURS[colour].light[1:]))).max(-1) < 12
+        return near[at.top :, : at.left].any(), near[: at.top, at.left :].any()
+
+    given = {"languages": ("english", "german")}
+    assert drawn_in("english", **given) == (True, False)
+    assert drawn_in("german", **given) == (False, True)
+    assert drawn_in("english") == drawn_in("german") == (False, False)
 
 
 def test_masked_cells_are_hatched():
@@ -69,7 +82,7 @@ def test_the_picture_shows_the_chosen_head_and_palette():
     shown = explore_attention(weights, list("abc"))
     first, at = drawn(shown)
     second, _ = drawn(shown.select(head=1))
-    assert cell(first, at, 0, 0).mean() < 80 < cell(second, at, 0, 0).mean()
+    assert cell(first, at, 0, 0).mean() < 100 < cell(second, at, 0, 0).mean()
     grey, _ = drawn(shown.select(palette="grey"))
     matrix = grey[at.top : at.top + 3 * at.cell, at.left : at.left + 3 * at.cell]
     assert (np.ptp(matrix, axis=-1) < 25).all()  # the dark ink of numbers is bluish
@@ -108,8 +121,8 @@ def test_the_picture_of_two_sentences_is_that_of_the_chosen_rows_and_columns():
     lit = {query for query in range(2) if np.median(cell(pixels, at, query, 0)) < 80}
     assert lit == {1}
     assert seen.gold == ((0, 1),)
-    assert np.abs(cell(pixels, at, 1, 0)[0] - GOLD).max() < 12
-    assert np.abs(cell(pixels, at, 0, 0)[0] - GOLD).max() > 12
+    assert np.abs(cell(pixels, at, 1, 0)[0] - FRAME).max() < 12
+    assert np.abs(cell(pixels, at, 0, 0)[0] - FRAME).max() > 12
     words = repr(shown).splitlines()[0]
     assert words == (
         "Attention, layer 0, head 0, from sentence A to sentence B. Heatmap of 2 queries by 1 "

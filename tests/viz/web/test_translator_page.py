@@ -50,10 +50,6 @@ def test_attention_goes_from_the_colour_of_the_page_to_its_own_in_both_themes():
     assert f'SLATE_IN_THE_DARK = "{" ".join(dark)}"' in script
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["explorer/explorer.css", "explorer/drawing/colour.js", "model_diagram/constants.json"],
-)
-def test_explorer_and_diagram_have_the_blue_of_all_pages(name):
-    text = (ASSETS.parent / name).read_text("utf-8")
+def test_the_diagram_has_the_blue_of_all_pages():
+    text = (ASSETS.parent / "model_diagram/constants.json").read_text("utf-8")
     assert COLOURS["german"].light in text and COLOURS["german"].dark in text

@@ -5,11 +5,12 @@ import { headStyle } from "../drawing/colour.js";
 import { MEAN, PALETTES, SENTENCES, STEPS, VIEW_NAMES } from "../constants.js";
 import { range } from "../data/data.js";
 import { make, styleSwatch, uniqueName } from "./dom.js";
+import { layerWord, viewName } from "../describe.js";
 import { isComparison } from "../state.js";
 import { makeToggles } from "./toggles.js";
 
 /** @import { Theme } from "../drawing/colour.js" */
-/** @import { PaletteName, State } from "../constants.js" */
+/** @import { PaletteName, State, ViewName } from "../constants.js" */
 /** @import { Attention } from "../data/data.js" */
 
 /**
@@ -28,7 +29,7 @@ import { makeToggles } from "./toggles.js";
  * @returns {Controls}
  */
 export function makeControls(attention, { choose, point }) {
-  const group = uniqueName(), { nLayers, nHeads } = attention;
+  const group = uniqueName(), { nLayers, nHeads } = attention, word = layerWord(attention);
   let lastHead = 0, lastLayer = 0; // the head is shown again when "mean of heads" is unticked
 
   /**
@@ -56,18 +57,20 @@ export function makeControls(attention, { choose, point }) {
   /**
    * @param {"layer" | "head"} name
    * @param {number} count
+   * @param {string[]} names
+   * @param {string} [label]
    * @returns {Control}
    */
-  const slider = (name, count) => {
+  const slider = (name, count, names, label = name) => {
     const input = make("input", { type: "range", min: 0, max: count - 1, step: 1, className: `ae-${name}` });
     const output = make("output", { className: "ae-number" });
     input.addEventListener("input", () => choose({ [name]: +input.value }));
-    const root = make("label", { className: "ae-slider" }, make("span", { textContent: name }), input, output);
+    const root = make("label", { className: "ae-slider" }, make("span", { textContent: label }), input, output);
     return { root, sync: (state) => {
       const isMean = state[name] === MEAN, several = name === "head" && isComparison(state);
       input.value = String(isMean ? lastHead : state[name]);
-      output.value = several ? "several" : isMean ? "mean" : String(state[name]);
-      input.setAttribute("aria-valuetext", `${name} ${output.value}`);
+      output.value = several ? "several" : isMean ? "mean" : names[state[name]] ?? String(state[name]);
+      input.setAttribute("aria-valuetext", `${label} ${output.value}`);
     } };
   };
 
@@ -101,7 +104,7 @@ export function makeControls(attention, { choose, point }) {
   /** @returns {Control} */
   const headToggles = () => {
     const { root, inputs } = makeToggles({
-      legend: "heads", name: "head", count: nHeads, all: "all", reset: "one", chosen: () => drawn, point,
+      legend: "heads", name: "head", count: nHeads, all: "all", reset: "one", chosen: () => drawn, point, names: attention.headNames,
       choose: (chosen) => choose({ heads: chosen === "all" ? range(nHeads) : chosen === "reset" ? [] : chosen }),
     });
     return { root, sync: (state, theme) => {
@@ -120,7 +123,7 @@ export function makeControls(attention, { choose, point }) {
   /** @returns {Control} */
   const layerToggles = () => {
     const { root, inputs } = makeToggles({
-      legend: "layers", name: "layer", count: nLayers, all: "all", reset: "one", chosen: () => layers,
+      legend: `${word}s`, name: word, count: nLayers, all: "all", reset: "one", chosen: () => layers, names: attention.layerNames,
       choose: (chosen) => choose({ layers: chosen === "all" ? [] : chosen === "reset" ? [lastLayer] : chosen }),
     });
     return { root, sync: (state) => {
@@ -130,33 +133,34 @@ export function makeControls(attention, { choose, point }) {
     } };
   };
 
-  const views = segments("view", "View", Object.entries(VIEW_NAMES));
+  const views = segments("view", "View", Object.keys(VIEW_NAMES).map((view) => [view, viewName(attention, /** @type {ViewName} */ (view))]));
   // Words have weights but no scores: the steps before the softmax need single tokens.
   const steps = attention.hasScores ? segments("step", "Step",
     Object.entries(STEPS).map(([step, { label }]) => [step, label]),
     (state, step) => state.joined && step !== "weights") : null;
   const sentences = attention.secondSentence === null ? null : segments("sentences", "Show",
     Object.entries(SENTENCES).map(([value, { label, name }]) => [value, label, name]));
-  const sliders = [nLayers > 1 ? slider("layer", nLayers) : null, nHeads > 1 ? slider("head", nHeads) : null];
-  const rest = [
-    nHeads > 1
+  const sliders = [nLayers > 1 ? slider("layer", nLayers, attention.layerNames, word) : null,
+    nHeads > 1 ? slider("head", nHeads, attention.headNames) : null];
+  const options = [
+    attention.hasMean
       ? checkbox("mean", "mean of heads", (state) => state.head === MEAN && !isComparison(state), (on) => ({ head: on ? MEAN : lastHead }))
       : null,
     attention.hasSubwords ? flag("joined", "join subwords") : null,
     attention.gold.length > 0 ? flag("gold", "gold alignment") : null,
     flag("stretch", "stretch colours"),
     paletteMenu(),
-    nHeads > 1 ? headToggles() : null,
-    nLayers > 1 ? layerToggles() : null,
   ];
+  const toggles = [nHeads > 1 ? headToggles() : null, nLayers > 1 ? layerToggles() : null];
   const roots = (/** @type {(Control | null)[]} */ controls) => controls.map((control) => control && control.root);
   return {
     root: make("div", { className: "ae-controls" }, ...roots([views, steps, sentences]),
-      make("span", { className: "ae-sliders" }, ...roots(sliders)), ...roots(rest)),
+      make("span", { className: "ae-sliders" }, ...roots(sliders)),
+      make("span", { className: "ae-options" }, ...roots(options)), ...roots(toggles)),
     sync: (state, theme) => {
       if (state.head !== MEAN) lastHead = state.head;
       lastLayer = state.layer;
-      for (const control of [views, steps, sentences, ...sliders, ...rest]) control?.sync(state, theme);
+      for (const control of [views, steps, sentences, ...sliders, ...options, ...toggles]) control?.sync(state, theme);
     },
   };
 }

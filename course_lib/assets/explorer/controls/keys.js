@@ -30,9 +30,9 @@ export function listenToKeys(node, stage) {
   // The mean comes after the last head.
   /** @param {number} step */
   const headAfter = (step) => {
-    const { attention: { nHeads }, state } = stage.scene();
+    const { attention: { hasMean, nHeads }, state } = stage.scene();
     const position = state.head === MEAN ? nHeads : state.head;
-    const next = Math.max(0, Math.min(nHeads > 1 ? nHeads : 0, position + step));
+    const next = Math.max(0, Math.min(nHeads - +!hasMean, position + step));
     return next === nHeads ? MEAN : next;
   };
   /** @param {number} step */

@@ -2,22 +2,24 @@
 // Below the picture: what its colours and marks mean, and the same as a table.
 
 import { STEPS } from "../constants.js";
-import { ALL_MASKED, amongOf, formatNumber, headName, placeName, topKeys } from "../describe.js";
+import { ALL_MASKED, amongOf, headName, placeName, topKeys } from "../describe.js";
 import { decimals } from "../data/numbers.js";
 import { make, swatch } from "./dom.js";
 import { isOverview } from "../drawing/views.js";
 
 /** @import { Scene } from "../scene.js" */
 
+const LEAST_NUMBER = 0.005; // smaller weights would be written as 0.00
+
 /**
  * @param {HTMLElement} legend
  * @param {Scene} scene
  */
 export function fillLegend(legend, scene) {
-  const { attention, axes, matrix, state, strands, theme } = scene;
+  const { attention, axes, matrix, palette, state, strands, theme } = scene;
   const overview = isOverview(state.view), lines = state.view === "lines";
   const gold = attention.gold.length > 0 && state.gold && !overview;
-  const pads = [...axes.queries, ...axes.keys].some((group) => group.pad);
+  const pads = state.view === "heatmap" && axes.queries.some(({ pad }) => pad);
   /** @param {string} className @param {string} text */
   const item = (className, text) => make("span", { className: "ae-item" }, make("i", { className }), text);
   const items = [
@@ -26,7 +28,7 @@ export function fillLegend(legend, scene) {
       : lines ? item(strands.length > 1 ? "ae-none" : "ae-stroke", thickness(scene)) : scaleLegend(scene),
   ];
   if (strands.length > 1) items.push(...strands.map((strand) =>
-    make("span", { className: "ae-item" }, swatch(strand), headName(strand.head))));
+    make("span", { className: "ae-item" }, swatch(strand), headName(attention, strand.head))));
   if (matrix.masked.includes(1)) items.push(item("ae-hatched", "masked"));
   if (pads) items.push(item("ae-faded", "padding, faded"));
   if (state.view === "grid") items.push(item("ae-entropy", "mean entropy, full if all keys have the same weight"));
@@ -35,6 +37,7 @@ export function fillLegend(legend, scene) {
   items.push(...sentenceTexts(scene).map((text) => make("span", { className: "ae-item" }, text)));
   legend.replaceChildren(...items);
   legend.style.setProperty("--hatch", theme.hatch);
+  legend.style.setProperty("--most", palette.css(255));
 }
 
 /**
@@ -44,7 +47,7 @@ export function fillLegend(legend, scene) {
  */
 export function scaleEnds({ matrix, limits: [low, high], state }) {
   const weights = matrix.step === "weights", top = decimals(high, weights && !state.stretch ? 0 : 2);
-  return [decimals(low, weights ? 0 : 2), `${top} ${STEPS[matrix.step].value}`];
+  return [decimals(low, weights && !state.stretch ? 0 : 2), `${top} ${STEPS[matrix.step].value}`];
 }
 
 /**
@@ -81,16 +84,17 @@ function scaleLegend(scene) {
  * @param {HTMLTableElement} table
  * @param {Scene} scene
  */
-export function fillTable(table, { axes, matrix, state: { head, layer, view }, strands }) {
+export function fillTable(table, { attention, axes, matrix, state: { head, layer, view }, strands }) {
   const what = `keys it attends to most${amongOf(axes, 1)}`;
   const columns = strands.length > 1
-    ? strands.map((strand) => ({ text: `${headName(strand.head)}: ${what}`, matrix: strand.matrix }))
-    : [{ text: isOverview(view) ? `${placeName(layer, head)}: ${what}` : what, matrix }];
+    ? strands.map((strand) => ({ text: `${headName(attention, strand.head)}: ${what}`, matrix: strand.matrix }))
+    : [{ text: isOverview(view) ? `${placeName(attention, layer, head)}: ${what}` : what, matrix }];
   const heads = ["query", ...columns.map(({ text }) => text)];
   const rows = axes.queries.map((query, q) => make("tr", {},
-    make("th", { scope: "row", textContent: query.text + (query.pad ? " (padding)" : "") }),
+    make("th", { scope: "row", textContent: query.label + (query.pad ? " (padding)" : "") }),
     ...columns.map((column) => {
-      const top = topKeys(column.matrix, q).map(({ key, value }) => `${axes.keys[key].text} ${formatNumber(value)}`);
+      const top = topKeys(column.matrix, q).filter(({ value }) => column.matrix.step !== "weights" || value >= LEAST_NUMBER)
+        .map(({ key, value }) => `${axes.keys[key].label} ${decimals(value, 2)}`);
       return make("td", { textContent: top.join(", ") || ALL_MASKED });
     })));
   table.replaceChildren(

@@ -3,7 +3,7 @@
 
 import { KINDS } from "../constants.js";
 import {
-  ALL_MASKED, amongOf, cellText, formatNumber, headName, quote, strandTops, summaryText, topKeys, topQueries,
+  ALL_MASKED, amongOf, cellText, formatNumber, layersOf, placeName, quote, strandTops, summaryText, topKeys, topQueries,
 } from "../describe.js";
 import { keepKeys, make, swatch } from "./dom.js";
 import { isOverview } from "../drawing/views.js";
@@ -18,20 +18,20 @@ import { isOverview } from "../drawing/views.js";
  * @param {() => void} release unlocks the row
  */
 export function fillPanel(panel, scene, focus, release) {
-  const { state, locked } = scene;
+  const { attention, state, locked } = scene;
   const { layer, head } = focus && "layer" in focus ? focus : state;
   const key = focus?.key, query = focus?.query ?? (key === undefined ? locked : null);
   const matrix = scene.matrixAt(layer, head);
   const compares = scene.strands.length > 1 && !(focus && "layer" in focus);
   /** @param {"div" | "p"} tag @param {string} text */
   const soft = (tag, text) => make(tag, { className: "ae-soft", textContent: text });
-  const kind = KINDS[scene.attention.kind];
+  const kind = KINDS[attention.kind];
   /** @type {HTMLElement[]} */
   const parts = compares ? [
-    make("div", { className: "ae-name", textContent: `layer ${layer}, ${scene.strands.length} heads` }),
+    make("div", { className: "ae-name", textContent: [...layersOf(attention, layer), `${scene.strands.length} heads`].join(", ") }),
     soft("div", kind),
   ] : [
-    make("div", { className: "ae-name", textContent: `layer ${layer}, ${headName(head)}` }),
+    make("div", { className: "ae-name", textContent: placeName(attention, layer, head) }),
     soft("div", `${kind}, ${summaryText(scene.summary(layer, head))}`),
   ];
   if (compares && (query !== null || key !== undefined)) parts.push(...strandParts(scene, query ?? undefined, key));
@@ -65,7 +65,7 @@ function rowParts(scene, matrix, query, key) {
   const { axes, locked } = scene, top = topKeys(matrix, query), attends = `attends${amongOf(axes, 1)} to`;
   const parts = [
     rowName(axes.queries[query], query === locked ? ` is locked, ${attends}` : ` ${attends}`),
-    ...bars(scene, matrix, top.map(({ key: k, value }) => [axes.keys[k].text, value])),
+    ...bars(scene, matrix, top.map(({ key: k, value }) => [axes.keys[k].label, value])),
   ];
   if (!top.length) parts.push(make("div", { textContent: ALL_MASKED }));
   if (key !== undefined)
@@ -83,7 +83,7 @@ function columnParts(scene, matrix, key) {
   const top = topQueries(matrix, key);
   return [
     rowName(axes.keys[key], ` is attended to${amongOf(axes, 0)} by`),
-    ...bars(scene, matrix, top.map(({ query, value }) => [axes.queries[query].text, value])),
+    ...bars(scene, matrix, top.map(({ query, value }) => [axes.queries[query].label, value])),
   ];
 }
 

@@ -34,6 +34,10 @@ import { addNumbers, addScores } from "./numbers.js";
  * @property {[key: number, query: number][]} gold the right links, as token indices
  * @property {string} pad the padding token
  * @property {number | null} secondSentence index of its first token, of two sentences in one sequence
+ * @property {("german" | "english")[]} languages of the queries and of the keys; empty where they are not known
+ * @property {string[]} layerNames empty where the layers are only counted
+ * @property {string[]} headNames
+ * @property {boolean} hasMean whether a mean of the heads means something: where they have names, it does not
  */
 
 /**
@@ -44,6 +48,7 @@ import { addNumbers, addScores } from "./numbers.js";
  * @property {string} text
  * @property {string} label the text as it is drawn: a comma alone would look like a speck, a space like nothing
  * @property {boolean} pad
+ * @property {"german" | "english" | "ink" | "soft"} ink the colour of its label
  */
 
 /** @typedef {{ query: number, key: number }} Link */
@@ -85,24 +90,25 @@ const SPECK = /^[^\p{L}\p{N}\s_]{1,2}$/u;
  * @returns {Axes}
  */
 export function axesOf(attention, joined, sentences = "all") {
-  /** @param {string[]} tokens @param {number[]} words */
-  const groupsOf = (tokens, words) => {
+  /** @param {string[]} tokens @param {number[]} words @param {0 | 1} side */
+  const groupsOf = (tokens, words, side) => {
     /** @type {Group[]} */
     const groups = [];
     tokens.forEach((token, i) => {
-      const group = (groups[joined ? words[i] : i] ??= { members: [], text: "", label: "", pad: true });
+      const group = (groups[joined ? words[i] : i] ??= { members: [], text: "", label: "", pad: true, ink: "soft" });
       group.members.push(i);
       group.text += joined ? token.replace(/^[▁Ġ]|^##|@@$/g, "") : token.replace(/^Ġ/, "▁");
       group.pad &&= token === attention.pad;
     });
     for (const group of groups) {
       const text = group.text.replaceAll("\n", "↵").replaceAll("\t", "⇥");
+      if (!group.pad) group.ink = attention.languages[side] ?? "ink";
       group.label = SPECK.test(text) || !text.trim() || text !== group.text ? `“${text}”` : text;
     }
     return groups;
   };
   /** @param {string[]} tokens @param {number[]} words @param {0 | 1} side */
-  const chosen = (tokens, words, side) => groupsOf(tokens, words)
+  const chosen = (tokens, words, side) => groupsOf(tokens, words, side)
     .filter(({ members: [token] }) => inSentence(attention, sentences, side, token));
   const queries = chosen(attention.queryTokens, attention.queryWords, 0);
   const keys = chosen(attention.keyTokens, attention.keyWords, 1);
@@ -226,15 +232,20 @@ export function alignmentError(matrix, gold) {
 
 /**
  * The values at the two ends of the colours. Weights: 0 and 1, the same in all heads, or, stretched,
- * 0 and the largest. Scores: as far below zero as above.
+ * the smallest and the largest. Scores: as far below zero as above.
  *
  * @param {Matrix} matrix
  * @param {boolean} stretch
  * @returns {[low: number, high: number]}
  */
 export function limitsOf(matrix, stretch) {
-  let largest = 0;
-  matrix.values.forEach((value, i) => { if (!matrix.masked[i]) largest = Math.max(largest, Math.abs(value)); });
+  let smallest = Infinity, largest = 0;
+  matrix.values.forEach((value, i) => {
+    if (matrix.masked[i]) return;
+    largest = Math.max(largest, Math.abs(value));
+    smallest = Math.min(smallest, value);
+  });
   if (matrix.step !== "weights") return [-(largest || 1), largest || 1];
-  return [0, stretch ? largest || 1 : 1];
+  if (!stretch) return [0, 1];
+  return [smallest < largest ? smallest : 0, largest || 1]; // all alike: nothing to stretch
 }

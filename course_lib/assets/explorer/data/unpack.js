@@ -31,7 +31,8 @@ export async function unpack(packed) {
     return { levels, low, high };
   };
   return attentions.map((/** @type {any} */ header) => {
-    const { kind, queryTokens, keyTokens, queryWords, keyWords, gold, dHead, limits, secondSentence = null } = header;
+    const { kind, queryTokens, keyTokens, queryWords, keyWords, gold, dHead, limits, secondSentence = null,
+      languages = [], layerNames = [], headNames = [] } = header;
     const [nLayers, nHeads, nQueries, nKeys] = header.shape, heads = nLayers * nHeads;
     const masked = Uint8Array.from({ length: nQueries * nKeys }, (_, i) => +(header.masked[i] ?? 0));
     const nWords = queryWords.at(-1) + keyWords.at(-1) + 2;
@@ -44,7 +45,8 @@ export async function unpack(packed) {
     return {
       title, pad, kind, nLayers, nHeads, nQueries, nKeys, queryTokens, keyTokens, queryWords, keyWords, gold, dHead,
       weights, queries, keys, scores, hasScores: Boolean(scores ?? queries), masked,
-      anyMasked: masked.includes(1), hasSubwords: nWords < nQueries + nKeys, secondSentence,
+      anyMasked: masked.includes(1), hasSubwords: nWords < nQueries + nKeys, secondSentence, languages, layerNames,
+      headNames, hasMean: nHeads > 1 && !headNames.length,
     };
   });
 }

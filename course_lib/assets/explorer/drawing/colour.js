@@ -26,14 +26,14 @@ const SLATE_IN_THE_DARK = "12161d b4c6da";
 // For scores, which have a sign: brown is negative, teal is positive.
 const SIGNED = { light: "85541a ffffff 0b736e", dark: "dcaa6b 12161d 4fc4bb" };
 
-// `heads` are the lines of several heads. Any two differ by at least 28 in CIELAB, for normal vision and for
+// All but the hatching and `heads` are of course_lib/viz/drawings/colours.py. `heads` are the lines of several heads. Any two differ by at least 28 in CIELAB, for normal vision and for
 // each of the three kinds of colour blindness (Machado et al. 2009); tests/js/colour.test.js computes it.
 export const THEMES = {
-  light: { back: "#ffffff", ink: "#1d2430", soft: "#586273", edge: "#c9d0d9", accent: "#b0106b",
-    line: "#1f6bb5", hatch: "#9aa3ae", hatched: "#eceef1", gold: "#c25a00", halo: "#ffffff",
+  light: { back: "#ffffff", ink: "#1b2130", soft: "#5b6474", edge: "#d5dae2", accent: "#a8157d",
+    line: "#33475b", german: "#1f6bb5", english: "#b45a00", hatch: "#9aa3ae", hatched: "#eceef1",
     heads: ["#1166aa", "#ee6622", "#552255", "#bb7799", "#aa0000", "#9966ff", "#993344", "#4400aa"] },
-  dark: { back: "#12161d", ink: "#e8ebf0", soft: "#a7b2c1", edge: "#3a4452", accent: "#ff8ad8",
-    line: "#79b4f2", hatch: "#667180", hatched: "#232a34", gold: "#ffa14a", halo: "#12161d",
+  dark: { back: "#12161d", ink: "#e7eaf0", soft: "#a5afbd", edge: "#3b4451", accent: "#ff8ad8",
+    line: "#b4c6da", german: "#79b4f2", english: "#f0a656", hatch: "#667180", hatched: "#232a34",
     heads: ["#66bbff", "#eeee99", "#ee11aa", "#aaff44", "#8866ff", "#ffaabb", "#448855", "#888800"] },
 };
 
@@ -98,7 +98,7 @@ export function colourScale({ table }, [low, high]) {
  * @param {number} colour as canvases store it
  */
 export const isBright = (colour) =>
-  0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 140;
+  0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 125;
 
 /**
  * The page's own setting first (JupyterLab), then the background behind the explorer, then the system.

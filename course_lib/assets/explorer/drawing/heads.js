@@ -1,11 +1,11 @@
 // @ts-check
 // Many heads as thumbnails: those of one layer, or those of all layers. Their mean comes last.
 
-import { drawText, hatch, paintCells, truncate } from "./canvas.js";
+import { LABEL, drawText, hatch, paintCells, truncate } from "./canvas.js";
 import { MEAN, TALLEST } from "../constants.js";
 import { range } from "../data/data.js";
 import { decimals } from "../data/numbers.js";
-import { headName } from "../describe.js";
+import { headName, layerName } from "../describe.js";
 
 /** @import { Axes } from "../data/data.js" */
 /** @import { Focus, Scene } from "../scene.js" */
@@ -101,9 +101,9 @@ function hitThumbnail({ thumbnails, w, h, below, rows, columns }, x, y) {
 /** @type {View<ThumbnailLayout>} */
 export const headsView = {
   layout({ attention, axes, state }, width) {
-    const count = attention.nHeads + +(attention.nHeads > 1), gap = 14;
+    const count = attention.nHeads + +attention.hasMean, gap = 14;
     const fitting = Math.max(2, Math.floor((width + gap) / (width < 500 ? 150 : 170)));
-    const perRow = Math.min(count, fitting);
+    const perRow = Math.ceil(count / Math.ceil(count / fitting)); // rows of equal length
     const w = Math.min(230, Math.floor((width - 7 - gap * (perRow - 1)) / perRow)), h = Math.round(w * aspectOf(axes));
     const thumbnails = range(count).map((i) => ({
       layer: state.layer, // `cells` updates it, because the layout is the same for all layers
@@ -120,9 +120,10 @@ export const headsView = {
     paintThumbnails(ctx, scene, layout);
     for (const { x, y, layer, head } of layout.thumbnails) {
       const { entropy, error } = scene.summary(layer, head);
-      drawText(ctx, headName(head), x, y - 11, { weight: 600, colour: scene.theme.ink });
+      const name = truncate(headName(scene.attention, head), layout.w, LABEL, 600);
+      drawText(ctx, name, x, y - 11, { weight: 600, colour: scene.theme.ink });
       const text = `entropy ${decimals(entropy, 2)}` + (error === null ? "" : ` · AER ${error.toFixed(2)}`);
-      drawText(ctx, truncate(text, layout.w, 11), x, y + layout.h + 12, { size: 11, colour: scene.theme.soft });
+      drawText(ctx, truncate(text, layout.w), x, y + layout.h + 12, { colour: scene.theme.soft });
     }
   },
 
@@ -133,35 +134,37 @@ export const headsView = {
 /** @type {View<ThumbnailLayout>} */
 export const gridView = {
   layout({ attention, axes, state }, width) {
-    const { nHeads, nLayers } = attention, layers = state.layers.length ? state.layers : range(nLayers);
-    const perRow = nHeads + +(nHeads > 1);
-    const left = 24, gap = width < 500 ? 3 : 8, meanGap = nHeads > 1 ? 8 : 0;
-    const widest = Math.min(120, Math.floor((width - left - meanGap - 6) / perRow) - gap);
+    const { hasMean, nHeads, nLayers } = attention, layers = state.layers.length ? state.layers : range(nLayers);
+    const perRow = nHeads + +hasMean;
+    const above = attention.layerNames.length ? 24 : 0; // a name stands above its row
+    const left = above ? 3 : 24, gap = width < 500 ? 3 : 8, meanGap = hasMean ? 8 : 0;
+    const widest = Math.min(150, Math.floor((width - left - meanGap - 6) / perRow) - gap);
     // All layers are seen together, unless their heads would become too small.
-    const flattest = Math.floor(((TALLEST - 40 + gap) / layers.length - 24 - gap) / aspectOf(axes));
+    const flattest = Math.floor(((TALLEST - 40 + gap) / layers.length - 24 - gap - above) / aspectOf(axes));
     const w = Math.max(18, Math.min(widest, Math.max(SMALLEST, flattest)));
     const h = Math.round(w * aspectOf(axes)), below = w >= 44 ? 24 : 10;
     const thumbnails = range(layers.length * perRow).map((i) => {
       const row = Math.floor(i / perRow), column = i % perRow, isMean = column === nHeads;
       return {
         layer: layers[row], head: isMean ? MEAN : column,
-        x: left + column * (w + gap) + (isMean ? meanGap : 0), y: 40 + row * (h + below + gap),
+        x: left + column * (w + gap) + (isMean ? meanGap : 0), y: 40 + above + row * (h + below + gap + above),
       };
     });
     return layoutOf(axes, { thumbnails, w, h, below, perRow });
   },
 
-  frame(ctx, { theme }, { thumbnails, w, h, perRow }) {
-    const soft = { size: 11, colour: theme.soft };
-    drawText(ctx, "head →", thumbnails[0].x, 9, soft);
-    drawText(ctx, "layer ↓", 2, 26, soft);
+  frame(ctx, { attention, theme }, { thumbnails, w, h, perRow }) {
+    const soft = { colour: theme.soft }, named = attention.layerNames.length > 0;
+    if (!named) drawText(ctx, "layer ↓", 2, 9, soft);
+    drawText(ctx, "head →", named ? thumbnails[0].x : 60, 9, soft);
     for (const { x, head } of thumbnails.slice(0, perRow)) {
-      if (head === 0 && w <= 34) continue; // "layer ↓" is written there
-      const name = head === MEAN ? (w < 36 ? "x̄" : "mean") : `${head}`;
-      drawText(ctx, name, x + w / 2, 26, { ...soft, align: "center" });
+      const name = head === MEAN ? (w < 36 ? "x̄" : "mean") : attention.headNames[head] ?? `${head}`;
+      drawText(ctx, truncate(name, w), x + w / 2, 26, { ...soft, align: "center" });
     }
-    for (const { y, layer, head } of thumbnails)
-      if (head === 0) drawText(ctx, `${layer}`, 14, y + h / 2, { ...soft, align: "center" });
+    for (const { x, y, layer, head } of thumbnails) if (head === 0) {
+      if (named) drawText(ctx, layerName(attention, layer), x, y - 11, { weight: 600, colour: theme.ink });
+      else drawText(ctx, `${layer}`, 12, y + h / 2, { ...soft, align: "center" });
+    }
   },
 
   // The bar below a head is its mean entropy, full where all keys have the same weight.
@@ -173,11 +176,11 @@ export const gridView = {
       const share = entropy / (most || 1);
       ctx.fillStyle = theme.edge;
       ctx.fillRect(x, y + h + 5, w, 3);
-      ctx.fillStyle = theme.line;
+      ctx.fillStyle = theme.soft;
       ctx.fillRect(x, y + h + 5, w * Math.min(1, share), 3);
       if (below < 24) continue;
       const text = error === null ? decimals(entropy, 2) : `${w > 70 ? "AER " : ""}${error.toFixed(2)}`;
-      drawText(ctx, text, x, y + h + 16, { size: 10.5, colour: error === null ? theme.soft : theme.gold });
+      drawText(ctx, text, x, y + h + 16, { colour: theme.soft });
     }
   },
 

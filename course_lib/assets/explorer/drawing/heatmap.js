@@ -34,7 +34,7 @@ export const heatmapView = {
     const columns = axes.keys.length, rows = axes.queries.length;
     const least = 46; // what "query ↓" above the tokens needs
     const widest = widestLabel(axes.queries, Math.max(least, Math.min(150, width * 0.3)));
-    const left = Math.ceil(Math.max(least, widest)) + 10;
+    const left = Math.ceil(Math.max(least, widest)) + 15;
     const available = Math.max(4, Math.min(WIDEST, Math.floor((width - left - 12) / columns)));
     // High enough to be read where there are few rows, never higher than wide, and not much flatter.
     const upright = 26 + Math.ceil(widestLabel(axes.keys, LONGEST_KEY)) + 8;
@@ -48,18 +48,18 @@ export const heatmapView = {
   },
 
   frame(ctx, { axes, theme }, { left, top, w, h, horizontal, rows, columns }) {
-    const soft = { size: 11, colour: theme.soft };
+    const soft = { colour: theme.soft };
     drawText(ctx, "key →", left, 9, soft);
     drawText(ctx, "query ↓", left - 8, top - 10, { ...soft, align: "right" });
     hatch(ctx, theme, left, top, columns * w, rows * h);
     axes.queries.forEach((query, q) => {
       if (q % Math.ceil(14 / h)) return; // a label needs so many pixels
-      const colour = query.pad ? theme.soft : theme.ink;
+      const colour = theme[query.ink];
       drawText(ctx, truncate(query.label, left - 14), left - 8, top + (q + 0.5) * h, { align: "right", colour });
     });
     axes.keys.forEach((key, k) => {
       if (k % Math.ceil(14 / w)) return;
-      const colour = key.pad ? theme.soft : theme.ink, x = left + (k + 0.5) * w;
+      const colour = theme[key.ink], x = left + (k + 0.5) * w;
       const short = key.label !== key.text && widthOf(key.label) <= w; // a comma that lies on its side
       if (horizontal || short) return drawText(ctx, key.label, x, top - 11, { align: "center", colour });
       ctx.save();
@@ -73,14 +73,14 @@ export const heatmapView = {
   cells(ctx, scene, layout) {
     const { matrix, axes, theme, palette, limits, state } = scene, { left, top, w, h } = layout;
     paintCells(ctx, matrix, palette, limits, left, top, matrix.columns * w, matrix.rows * h);
-    // The rows of padding mean nothing: they are shown, but faded.
+    // The rows of padding mean nothing: they are shown, but faded. What is hidden is hatched everywhere alike.
     ctx.fillStyle = theme.back;
     ctx.globalAlpha = 0.65;
-    axes.queries.forEach((query, q) => {
-      if (query.pad) ctx.fillRect(left, top + q * h, matrix.columns * w, h);
-    });
+    axes.queries.forEach((query, q) => axes.keys.forEach((_, k) => {
+      if (query.pad && !matrix.masked[q * matrix.columns + k]) ctx.fillRect(left + k * w, top + q * h, w, h);
+    }));
     ctx.globalAlpha = 1;
-    if (w >= 34 && h >= 20 && matrix.columns * matrix.rows <= MOST_NUMBERED_CELLS) drawNumbers(ctx, scene, layout);
+    if (w >= 32 && h >= 20 && matrix.columns * matrix.rows <= MOST_NUMBERED_CELLS) drawNumbers(ctx, scene, layout);
     if (state.gold) drawGold(ctx, scene, layout);
   },
 
@@ -124,21 +124,20 @@ export const heatmapView = {
  * @param {Scene} scene
  * @param {HeatmapLayout} layout
  */
-function drawNumbers(ctx, { matrix, limits, palette }, { left, top, w, h }) {
+function drawNumbers(ctx, { axes, matrix, limits, palette, theme }, { left, top, w, h }) {
   const colourAt = colourScale(palette, limits), weights = matrix.step === "weights";
-  const size = w >= 52 && h >= 30 ? 12 : 10.5;
   matrix.values.forEach((value, i) => {
     if (matrix.masked[i] || (weights && value < LEAST_NUMBER)) return;
     const x = left + ((i % matrix.columns) + 0.5) * w;
-    const y = top + (Math.floor(i / matrix.columns) + 0.5) * h;
-    const colour = isBright(colourAt(value)) ? "#1d2430" : "#ffffff";
+    const row = Math.floor(i / matrix.columns), y = top + (row + 0.5) * h;
+    const colour = axes.queries[row].pad ? theme.ink : isBright(colourAt(value)) ? "#1b2130" : "#ffffff"; // faded: as the page
     const text = decimals(value, weights ? 2 : 1);
-    drawText(ctx, text, x, y + 0.5, { size, align: "center", colour });
+    drawText(ctx, text, x, y + 0.5, { align: "center", colour });
   });
 }
 
 /**
- * Frames along the edges of the gold links' cells, and a corner in the strongest cell of each query that has
+ * Thick frames along the edges of the gold links' cells, and a magenta corner in the strongest cell of each query that has
  * a link: never over a number.
  *
  * @param {CanvasRenderingContext2D} ctx
@@ -146,7 +145,7 @@ function drawNumbers(ctx, { matrix, limits, palette }, { left, top, w, h }) {
  * @param {HeatmapLayout} layout
  */
 function drawGold(ctx, { matrix, axes, theme }, { left, top, w, h }) {
-  const line = h >= 20 ? 2.5 : 1.5, corner = Math.max(3, Math.min(12, 0.32 * h));
+  const line = h >= 20 ? 3 : 1.5, corner = Math.max(3, Math.min(12, 0.32 * h));
   for (const { query, key } of axes.gold) {
     const x = left + key * w, y = top + query * h;
     /** @param {string} colour @param {number} inset @param {number} width */
@@ -155,8 +154,8 @@ function drawGold(ctx, { matrix, axes, theme }, { left, top, w, h }) {
       ctx.lineWidth = width;
       ctx.strokeRect(x + inset, y + inset, w - 2 * inset, h - 2 * inset);
     };
-    if (h >= 20) frame(theme.halo, line + 0.5, 1);
-    frame(theme.gold, line / 2, line);
+    if (h >= 20) frame(theme.back, line + 0.5, 1);
+    frame(theme.ink, line / 2, line);
   }
   for (const query of new Set(axes.gold.map((link) => link.query))) {
     const key = strongestKey(matrix, query);
@@ -171,7 +170,7 @@ function drawGold(ctx, { matrix, axes, theme }, { left, top, w, h }) {
       ctx.lineTo(x, y + size);
       ctx.fill();
     };
-    triangle(theme.halo, Math.min(h, corner + 2));
-    triangle(theme.gold, corner);
+    triangle(theme.back, Math.min(h, corner + 2));
+    triangle(theme.accent, corner);
   }
 }

@@ -53,14 +53,14 @@ export const linesView = {
   },
 
   frame(ctx, { axes, theme }, { x0, x1, y0, y1, pitch, labelWidth }) {
-    drawText(ctx, "query", x0 - 10, 10, { size: 11, align: "right", colour: theme.soft });
-    drawText(ctx, "key", x1 + 10, 10, { size: 11, colour: theme.soft });
-    axes.queries.forEach(({ label, pad }, q) => {
-      const colour = pad ? theme.soft : theme.ink;
+    drawText(ctx, "query", x0 - 10, 10, { align: "right", colour: theme.soft });
+    drawText(ctx, "key", x1 + 10, 10, { colour: theme.soft });
+    axes.queries.forEach(({ label, ink }, q) => {
+      const colour = theme[ink];
       drawText(ctx, truncate(label, labelWidth), x0 - 10, y0 + (q + 0.5) * pitch, { align: "right", colour });
     });
-    axes.keys.forEach(({ label, pad }, k) => {
-      const colour = pad ? theme.soft : theme.ink;
+    axes.keys.forEach(({ label, ink }, k) => {
+      const colour = theme[ink];
       drawText(ctx, truncate(label, labelWidth), x1 + 10, y1 + (k + 0.5) * pitch, { colour });
     });
   },
@@ -69,7 +69,7 @@ export const linesView = {
     const { matrix, axes, attention, theme, state } = scene;
     if (attention.anyMasked) markMasked(ctx, scene, layout, (k) => range(matrix.rows).every((q) => matrix.masked[q * matrix.columns + k]));
     if (state.gold) {
-      ctx.strokeStyle = theme.gold;
+      ctx.strokeStyle = theme.ink;
       ctx.setLineDash([3, 4]);
       ctx.lineWidth = 1.5;
       ctx.beginPath();

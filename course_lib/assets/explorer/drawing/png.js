@@ -50,7 +50,7 @@ export function composePng(view, layout, title, scene) {
   ctx.restore();
   for (const { x, y, item } of items) {
     item.sample(ctx, MARGIN + x, below + y);
-    drawText(ctx, item.text, MARGIN + x + item.wide, below + y, { size: 11, colour: theme.soft });
+    drawText(ctx, item.text, MARGIN + x + item.wide, below + y, { colour: theme.soft });
   }
   return new Promise((resolve, reject) => {
     out.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser made no PNG"))), "image/png");
@@ -66,7 +66,7 @@ export function composePng(view, layout, title, scene) {
 function placed(items, width) {
   let x = 0, y = 0;
   return items.map((item) => {
-    const needed = item.wide + widthOf(item.text, 11) + 18;
+    const needed = item.wide + widthOf(item.text) + 18;
     if (x > 0 && x + needed > width) [x, y] = [0, y + ROW];
     x += needed;
     return { item, x: x - needed, y };
@@ -96,10 +96,10 @@ function legendItems(scene) {
   };
   /** @param {string} text @returns {Item} */
   const plain = (text) => ({ wide: 0, sample: () => {}, text });
-  const [low, high] = scaleEnds(scene), lowWide = widthOf(low, 11) + 6;
+  const [low, high] = scaleEnds(scene), lowWide = widthOf(low) + 6;
   /** @type {Item} */
   const scale = { wide: lowWide + 116, text: high, sample: (ctx, x, y) => {
-    drawText(ctx, low, x, y, { size: 11, colour: theme.soft });
+    drawText(ctx, low, x, y, { colour: theme.soft });
     for (let i = 0; i < 110; i++) {
       ctx.fillStyle = palette.css((i / 109) * 255);
       ctx.fillRect(x + lowWide + i, y - 5, 1.5, 10);
@@ -110,20 +110,20 @@ function legendItems(scene) {
       : lines ? plain(thickness(scene)) : scale,
   ];
   if (strands.length > 1) items.push(...strands.map(({ head, colour, dashes }) =>
-    ({ wide: 32, sample: stroke(colour, dashes ? (dashes < 40 ? [7, 4] : [3, 3]) : [], 4), text: headName(head) })));
+    ({ wide: 32, sample: stroke(colour, dashes ? (dashes < 40 ? [7, 4] : [3, 3]) : [], 4), text: headName(attention, head) })));
   if (matrix.masked.includes(1))
     items.push({ wide: 20, sample: (ctx, x, y) => hatch(ctx, theme, x, y - 7, 14, 14), text: "masked" });
-  if ([...axes.queries, ...axes.keys].some((group) => group.pad)) items.push(plain("padding is faded"));
+  if (state.view === "heatmap" && axes.queries.some(({ pad }) => pad)) items.push(plain("padding is faded"));
   if (state.view === "grid") items.push(plain("bar: mean entropy"));
-  if (gold && lines) items.push({ wide: 32, sample: stroke(theme.gold, [3, 4], 1.5), text: "gold link" });
+  if (gold && lines) items.push({ wide: 32, sample: stroke(theme.ink, [3, 4], 1.5), text: "gold link" });
   if (gold && !lines) items.push(
     { wide: 20, text: "gold link", sample: (ctx, x, y) => {
-      ctx.strokeStyle = theme.gold;
-      ctx.lineWidth = 2.5;
-      ctx.strokeRect(x + 1.25, y - 6, 11.5, 11.5);
+      ctx.strokeStyle = theme.ink;
+      ctx.lineWidth = 3;
+      ctx.strokeRect(x + 1.5, y - 6, 11, 11);
     } },
     { wide: 14, text: "largest weight of its row", sample: (ctx, x, y) => {
-      ctx.fillStyle = theme.gold;
+      ctx.fillStyle = theme.accent;
       ctx.beginPath();
       ctx.moveTo(x, y - 5);
       ctx.lineTo(x + 10, y - 5);
