@@ -16,11 +16,12 @@ from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learni
 from course_lib.viz.drawings.learning.sharpening import draw_sharpening
 from course_lib.viz.drawings.learning.valley import draw_valley
 from course_lib.viz.drawings.model.block_stacks import draw_block_stacks
+from course_lib.viz.drawings.model.bug_tests import draw_test_matrix, draw_test_order
 from course_lib.viz.drawings.model.model_strip import draw_model_strip
 from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
 from course_lib.viz.drawings.model.parameter_towers import draw_parameter_towers
 from course_lib.viz.drawings.model.residual_streams import draw_residual_streams
-from course_lib.viz.drawings.model.system_strips import draw_systems
+from course_lib.viz.drawings.model.system_table import draw_systems
 from course_lib.viz.drawings.words.beam_trees import draw_beam_trees
 from course_lib.viz.drawings.words.lookup import draw_lookup
 from course_lib.viz.drawings.words.merges import draw_merges
@@ -110,6 +111,8 @@ __all__ = [
     "draw_residual_streams",
     "draw_sharpening",
     "draw_systems",
+    "draw_test_matrix",
+    "draw_test_order",
     "draw_valley",
     "draw_word_map",
     "einsum_widget",
