@@ -46,7 +46,6 @@ from course_lib.viz.plots.norms_by_layer import (
     residual_norms,
 )
 from course_lib.viz.plots.plot_alignment import alignment_error, plot_alignment, strongest_links
-from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
 from course_lib.viz.plots.plot_beam import Branch, plot_beam
 from course_lib.viz.plots.plot_padding import padding_share, plot_padding
 from course_lib.viz.plots.plot_runs import plot_runs
@@ -130,7 +129,6 @@ __all__ = [
     "padding_share",
     "plot_alignment",
     "plot_attention",
-    "plot_attention_lines",
     "plot_bars",
     "plot_beam",
     "plot_curves",

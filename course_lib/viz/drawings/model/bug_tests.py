@@ -169,9 +169,17 @@ def _verdict(at: tuple[float, float], test: str = "") -> str:
 
 
 def _frame(left: float, top: float, width: float, height: float) -> str:
-    box = {"x": left, "y": top, "width": width, "height": height}
-    look = {"rx": 4, "fill": ink("none"), "stroke": ink("accent"), "stroke_width": 2}
-    return element("rect", **box, **look)
+    return element(
+        "rect",
+        x=left,
+        y=top,
+        width=width,
+        height=height,
+        rx=4,
+        fill=ink("none"),
+        stroke=ink("accent"),
+        stroke_width=2,
+    )
 
 
 def _rule(y: float, left: float, right: float) -> str:

@@ -142,7 +142,7 @@ def draw_systems(
         columns=columns,
         keys=_keys(rows, against, several=len(changes) > 1),
     )
-    return Drawing(panel, caption=caption, wide=panel.width > 2 * WIDTH + 16)
+    return Drawing(panel, caption=caption, wide=panel.width > WIDTH)
 
 
 Changes = Mapping[str, Mapping[str, object]]  # system -> decision -> value
