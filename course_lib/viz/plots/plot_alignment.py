@@ -90,7 +90,7 @@ def plot_alignment(
     # Without room for the second line of the title and the legend, the cells would shrink.
     figure_of(ax).set_figheight(figure_of(ax).get_figheight() + ROOM_FOR_WORDS)
     if offset:
-        handles = [_frame(ax, gold, offset, ink=INK, label=f"compared with: {offset:+d} row")]
+        handles = [_frame(ax, gold, offset, ink=INK, label=f"row that is compared ({offset:+d})")]
         handles.append(_frame(ax, gold, 0, ink=ACCENT, label="gold link"))
         _point(ax, gold, offset)
         figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
@@ -119,7 +119,8 @@ def _point(ax: Axes, gold: Collection[Link], offset: int) -> None:
     """An arrow from each row that is compared to the right one."""
     towards = 1 if offset > 0 else -1
     for source, target in sorted(gold):
-        ends = {"xy": (source, target + 0.46 * towards), "xytext": (source, target + offset)}
+        below = target + offset - 0.22 * towards  # its number is not covered
+        ends = {"xy": (source, target + 0.46 * towards), "xytext": (source, below)}
         arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 1, "linewidth": 1.6}
         ax.annotate("", **ends, arrowprops=arrow)
 

@@ -60,7 +60,7 @@ def test_the_shift_is_drawn_beside_the_correct_links():
     assert frames(ax, ACCENT) == {(0, 0), (1, 1)}
     assert ax.get_title(loc="left").endswith("error rate 0.50, 0.00 without the shift")
     legend = [text.get_text() for text in ax.figure.legends[0].get_texts()]
-    assert legend == ["compared with: +1 row", "gold link"]
+    assert legend == ["row that is compared (+1)", "gold link"]
 
 
 @pytest.mark.parametrize("offset", [1, -1])
@@ -68,8 +68,9 @@ def test_an_arrow_leads_from_the_row_that_is_compared_to_the_right_one(offset):
     weights = torch.cat([torch.tensor([[0.5, 0.5]]), WEIGHTS])
     ax = plot_alignment(weights, ["so", *PREDICTED], SOURCE, {(0, 1), (1, 2)}, offset=offset)
     arrows = [text for text in ax.texts if isinstance(text, Annotation)]
-    assert [arrow.xyann for arrow in arrows] == [(0, 1 + offset), (1, 2 + offset)]
-    assert [(round(arrow.xy[0]), round(arrow.xy[1])) for arrow in arrows] == [(0, 1), (1, 2)]
+    starts = [tuple(map(round, arrow.xyann)) for arrow in arrows]
+    tips = [tuple(map(round, arrow.xy)) for arrow in arrows]
+    assert starts == [(0, 1 + offset), (1, 2 + offset)] and tips == [(0, 1), (1, 2)]
 
 
 def test_no_gold_link_is_refused():
