@@ -15,7 +15,7 @@ BOX, BOX_AT = 118.0, 1.0  # width and left edge of a part's box
 DECISION_AT, HEADS, FIRST = 132.0, 40.0, 68.0  # where decisions, heads and the first row stand
 ROW, SHORTEST, GAP = 20.0, 26.0, 10.0  # the heights of a row, a box, and what is between two boxes
 WIDEST = 880.0  # a full column
-NEAREST, FARTHEST = 14.0, 40.0  # between two columns
+NEAREST, FARTHEST = 14.0, 28.0  # between two columns
 PAPER = "paper"
 VOCABULARY = ("source_vocab", "target_vocab")  # sizes of the data, not decisions
 # The paper does not say, or its equations have no biases: what its preset says is in brackets.
