@@ -120,9 +120,9 @@ def _point(ax: Axes, gold: Collection[Link], offset: int) -> None:
     towards = 1 if offset > 0 else -1
     for source, target in sorted(gold):
         below = target + offset - 0.22 * towards  # its number is not covered
-        ends = {"xy": (source, target + 0.46 * towards), "xytext": (source, below)}
+        tip = target + 0.46 * towards
         arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 1, "linewidth": 1.6}
-        ax.annotate("", **ends, arrowprops=arrow)
+        ax.annotate("", (source, tip), xytext=(source, below), arrowprops=arrow)
 
 
 def _check_gold(gold: Collection[Link], shape: tuple[int, ...], offset: int) -> None:
