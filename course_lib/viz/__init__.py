@@ -20,11 +20,12 @@ from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learni
 from course_lib.viz.drawings.learning.sharpening import draw_sharpening
 from course_lib.viz.drawings.learning.valley import draw_valley
 from course_lib.viz.drawings.model.block_stacks import draw_block_stacks
+from course_lib.viz.drawings.model.bug_tests import draw_test_matrix, draw_test_order
 from course_lib.viz.drawings.model.model_strip import draw_model_strip
 from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
 from course_lib.viz.drawings.model.parameter_towers import draw_parameter_towers
 from course_lib.viz.drawings.model.residual_streams import draw_residual_streams
-from course_lib.viz.drawings.model.system_strips import draw_systems
+from course_lib.viz.drawings.model.system_table import draw_systems
 from course_lib.viz.drawings.words.beam_trees import draw_beam_trees
 from course_lib.viz.drawings.words.lookup import draw_lookup
 from course_lib.viz.drawings.words.merges import draw_merges
@@ -49,7 +50,6 @@ from course_lib.viz.plots.norms_by_layer import (
     residual_norms,
 )
 from course_lib.viz.plots.plot_alignment import alignment_error, plot_alignment, strongest_links
-from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
 from course_lib.viz.plots.plot_beam import Branch, plot_beam
 from course_lib.viz.plots.plot_padding import padding_share, plot_padding
 from course_lib.viz.plots.plot_runs import plot_runs
@@ -114,6 +114,8 @@ __all__ = [
     "draw_residual_streams",
     "draw_sharpening",
     "draw_systems",
+    "draw_test_matrix",
+    "draw_test_order",
     "draw_valley",
     "draw_word_map",
     "einsum_widget",
@@ -132,7 +134,6 @@ __all__ = [
     "padding_share",
     "plot_alignment",
     "plot_attention",
-    "plot_attention_lines",
     "plot_bars",
     "plot_beam",
     "plot_curves",

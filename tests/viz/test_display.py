@@ -16,8 +16,7 @@ from course_lib.viz.display import MOST_SVG, bundle, show_figure, stored, to_png
 from course_lib.viz.figure_html import picture_tag
 from course_lib.viz.plot_svg import to_svg
 from course_lib.viz.plots.heatmaps import plot_heatmap
-from course_lib.viz.plots.plot_attention_lines import plot_attention_lines
-from course_lib.viz.style import new_axes
+from course_lib.viz.style import LINES, figure_of, new_axes
 from course_lib.widget_output import WIDGET_VIEW
 
 
@@ -127,9 +126,11 @@ def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
 
 
 def test_the_rare_colours_of_a_picture_of_many_shades_stay_themselves():
-    lines = torch.randn(8, 30, 30, generator=torch.Generator().manual_seed(0))
-    words = [f"word {i}" for i in range(30)]
-    figure = plot_attention_lines((3 * lines).softmax(-1), words, words, queries=[5]).figure
+    ax = new_axes()
+    for i, colour in enumerate(LINES):
+        for j in range(30):
+            ax.plot([i, i + 0.9], [j, j + i], color=colour, alpha=(j + 1) / 30)
+    figure = figure_of(ax)
     png = pixels(to_png(figure)).astype(int)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()

@@ -257,6 +257,7 @@ class Buildup(Drawing):
         says: for each state, what is to be seen; at least two.
         seconds: that a state is shown while it plays.
         name: what the slider chooses, for screen readers.
+        start: the state that is shown first where scripts run; by default the last.
         caption, wide: as in ``Drawing``.
     """
 
@@ -266,6 +267,7 @@ class Buildup(Drawing):
         says: Sequence[str],
         seconds: float = 0.7,
         name: str = "step",
+        start: int = -1,
         caption: str = "",
         wide: bool = False,
     ) -> None:
@@ -273,6 +275,7 @@ class Buildup(Drawing):
             raise CourseError(f"what builds up has at least two states, got {len(says)}")
         super().__init__(*panels, caption=caption, wide=wide)
         self.says, self.seconds, self.name = tuple(says), seconds, name
+        self.start = start % len(says)
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -285,7 +288,7 @@ class Buildup(Drawing):
         return self._film(
             row,
             "dw-film",
-            start=len(self.says) - 1,
+            start=self.start,
             seconds=self.seconds,
             name=self.name,
             data_says=json.dumps(self.says, ensure_ascii=False),

@@ -17,7 +17,6 @@ from course_lib.viz.style import ACCENT, INK, figure_of, styled
 
 Link = tuple[int, int]  # source index, target index
 ROOM_FOR_WORDS = 1.0  # inches
-RIGHT, SHIFTED = ACCENT, INK
 
 
 def strongest_links(
@@ -67,7 +66,7 @@ def plot_alignment(
     A decoder that reads ``<bos> the dog`` predicts ``the dog <eos>``: the row that *reads* a word
     looks for the source of the *next* one. So row t belongs to target word t, which it predicts,
     and should be labelled with that word. If you take the row that reads the word instead, you are
-    off by one: ``offset=1`` shows this, with the correct cells framed in dashes.
+    off by one: ``offset=1`` shows this, with arrows to the cells that are right.
 
     Args:
         weights: (query, key), a row for each token of the decoder's input, from ``<bos>`` on.
@@ -90,10 +89,13 @@ def plot_alignment(
     ax = plot_attention(matrix, target_tokens, source_tokens, title=f"{title}\n{summary}")
     # Without room for the second line of the title and the legend, the cells would shrink.
     figure_of(ax).set_figheight(figure_of(ax).get_figheight() + ROOM_FOR_WORDS)
-    handles = [_frame(ax, gold, offset, "gold link" + (f", {offset:+d} row" if offset else ""))]
     if offset:
-        handles.append(_frame(ax, gold, 0, "correct row", right=True))
-    figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
+        handles = [_frame(ax, gold, offset, ink=INK, label=f"row that is compared ({offset:+d})")]
+        handles.append(_frame(ax, gold, 0, ink=ACCENT, label="gold link"))
+        _point(ax, gold, offset)
+        figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
+    else:
+        _frame(ax, gold, 0, ink=ACCENT, label="gold link")
     return set_alt_text(
         ax,
         titled(
@@ -104,16 +106,23 @@ def plot_alignment(
     )
 
 
-def _frame(
-    ax: Axes, gold: Collection[Link], offset: int, label: str, *, right: bool = False
-) -> Patch:
+def _frame(ax: Axes, gold: Collection[Link], offset: int, *, ink: str, label: str) -> Patch:
     """Frame each link, a little inside its cell; returns the entry for the legend."""
-    look: dict[str, Any] = {"fill": False, "linewidth": 2.5, "linestyle": "--" if right else "-"}
-    look |= {"edgecolor": SHIFTED if offset else RIGHT}
+    look: dict[str, Any] = {"fill": False, "linewidth": 2.5, "edgecolor": ink}
     for source, target in sorted(gold):
         corner = (source - 0.46, target + offset - 0.46)
         ax.add_patch(Rectangle(corner, 0.92, 0.92, **look, label=label))
     return Patch(**look, label=label)
+
+
+def _point(ax: Axes, gold: Collection[Link], offset: int) -> None:
+    """An arrow from each row that is compared to the right one."""
+    towards = 1 if offset > 0 else -1
+    for source, target in sorted(gold):
+        below = target + offset - 0.22 * towards  # its number is not covered
+        tip = target + 0.46 * towards
+        arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 1, "linewidth": 1.6}
+        ax.annotate("", (source, tip), xytext=(source, below), arrowprops=arrow)
 
 
 def _check_gold(gold: Collection[Link], shape: tuple[int, ...], offset: int) -> None:

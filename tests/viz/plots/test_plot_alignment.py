@@ -1,10 +1,13 @@
 import pytest
 import torch
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
 
 from course_lib.alignment_error_rate import alignment_error_rate
 from course_lib.viz.alt_text import describe
 from course_lib.viz.plots.plot_alignment import alignment_error, plot_alignment, strongest_links
+from course_lib.viz.style import ACCENT, INK
 
 # Row t predicts target word t: "the dog <eos>" of "der hund".
 WEIGHTS = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
@@ -12,9 +15,10 @@ PREDICTED, SOURCE = ["the", "dog", "<eos>"], ["der", "hund"]
 GOLD = frozenset({(0, 0), (1, 1)})
 
 
-def frames(ax, style):
-    """The cells (column, row) with a frame of this line style."""
-    some = [p for p in ax.patches if isinstance(p, Rectangle) and p.get_linestyle() == style]
+def frames(ax, colour):
+    """The cells (column, row) with a frame of this colour."""
+    edges = [(p, to_hex(p.get_edgecolor())) for p in ax.patches if isinstance(p, Rectangle)]
+    some = [frame for frame, edge in edges if edge == colour]
     return {(round(p.get_x() + 0.46), round(p.get_y() + 0.46)) for p in some}
 
 
@@ -38,7 +42,7 @@ def test_without_a_gold_link_there_is_no_error_rate():
 
 def test_gold_links_are_framed_and_the_error_rate_is_the_title():
     ax = plot_alignment(WEIGHTS, PREDICTED, SOURCE, {(0, 0), (1, 0)}, title="Head 3")
-    assert frames(ax, "-") == {(0, 0), (1, 0)}
+    assert frames(ax, ACCENT) == {(0, 0), (1, 0)}
     assert ax.get_title(loc="left") == "Head 3\nalignment error rate 0.33"
     assert "2 gold links framed, and the head's alignment error rate 0.33." in describe(ax)
     assert torch.equal(torch.tensor(ax.images[0].get_array()), WEIGHTS)
@@ -46,17 +50,27 @@ def test_gold_links_are_framed_and_the_error_rate_is_the_title():
 
 def test_a_source_word_is_a_column_and_a_target_word_a_row():
     ax = plot_alignment(WEIGHTS, PREDICTED, SOURCE, {(1, 0)})
-    assert frames(ax, "-") == {(1, 0)}
+    assert frames(ax, ACCENT) == {(1, 0)}
     assert [label.get_text() for label in ax.get_xticklabels()] == SOURCE
 
 
 def test_the_shift_is_drawn_beside_the_correct_links():
     ax = plot_alignment(WEIGHTS, PREDICTED, SOURCE, GOLD, offset=1)
-    assert frames(ax, "-") == {(0, 1), (1, 2)}
-    assert frames(ax, "--") == {(0, 0), (1, 1)}
+    assert frames(ax, INK) == {(0, 1), (1, 2)}
+    assert frames(ax, ACCENT) == {(0, 0), (1, 1)}
     assert ax.get_title(loc="left").endswith("error rate 0.50, 0.00 without the shift")
     legend = [text.get_text() for text in ax.figure.legends[0].get_texts()]
-    assert legend == ["gold link, +1 row", "correct row"]
+    assert legend == ["row that is compared (+1)", "gold link"]
+
+
+@pytest.mark.parametrize("offset", [1, -1])
+def test_an_arrow_leads_from_the_row_that_is_compared_to_the_right_one(offset):
+    weights = torch.cat([torch.tensor([[0.5, 0.5]]), WEIGHTS])
+    ax = plot_alignment(weights, ["so", *PREDICTED], SOURCE, {(0, 1), (1, 2)}, offset=offset)
+    arrows = [text for text in ax.texts if isinstance(text, Annotation)]
+    starts = [tuple(map(round, arrow.xyann)) for arrow in arrows]
+    tips = [tuple(map(round, arrow.xy)) for arrow in arrows]
+    assert starts == [(0, 1 + offset), (1, 2 + offset)] and tips == [(0, 1), (1, 2)]
 
 
 def test_no_gold_link_is_refused():
