@@ -172,6 +172,7 @@ def plot_entropy_by_d_head(
         x_label="d_head",
         y_label="entropy of the weights (nats)",
         title="Without scaling, wide heads attend to few keys",
+        accent="unscaled scores",
         ax=ax,
     )
     ax.set_xscale("log", base=2)
