@@ -98,7 +98,8 @@ def plot_curves(
     plain_ticks(ax)
     _shorten_axis_label(ax)
     label_ends(ax)
-    return set_alt_text(ax, line_sentence(drawn, title=title, x_label=x_label, y_label=y_label))
+    words = line_sentence(drawn, title=title, x_label=x_label, y_label=y_label)
+    return set_alt_text(ax, words + _dotted(baselines))
 
 
 @styled
@@ -234,7 +235,8 @@ def plot_bars(
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
     _draw_baselines(ax, baselines or {})
-    return set_alt_text(ax, titled(title, f"{value} by {group}: {extremes(bars, decimals)}."))
+    words = f"{value} by {group}: {extremes(bars, decimals)}.{_dotted(baselines)}"
+    return set_alt_text(ax, titled(title, words))
 
 
 def line_look(index: int, total: int) -> tuple[ColorType, str]:
@@ -246,6 +248,12 @@ def line_look(index: int, total: int) -> tuple[ColorType, str]:
         return LINES[index], DASHES[index % len(DASHES)]
     share = PALEST + (1 - PALEST) * index / (total - 1)
     return palette("attention", signed=False)(share), "-"
+
+
+def _dotted(baselines: Mapping[str, float] | None) -> str:
+    """A sentence of an alt text; nothing without a baseline."""
+    listed = ", ".join(f"{name} at {value:.4g}" for name, value in (baselines or {}).items())
+    return f" Dotted: {listed}." if listed else ""
 
 
 def _draw_baselines(ax: Axes, baselines: Mapping[str, float]) -> None:

@@ -6,6 +6,7 @@ import torch
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
+from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
 from course_lib.viz.plots.curves import plot_bars, plot_curves, plot_entropy_by_d_head, plot_loss
 from course_lib.viz.style import ACCENT, INK, LINE, SOFT, new_axes
@@ -107,6 +108,7 @@ def test_a_baseline_is_a_dotted_line_with_a_name():
     dotted = ax.lines[1]
     assert (dotted.get_linestyle(), dotted.get_ydata()) == (":", [1.5, 1.5])
     assert legend_of(ax) == ["a", "guessing"]
+    assert describe(ax).endswith(" Dotted: guessing at 1.5.")
 
 
 def test_baselines_across_bars_are_named_without_an_overlap():
@@ -114,6 +116,7 @@ def test_baselines_across_bars_are_named_without_an_overlap():
     ax = plot_bars({"a": 1.0}, baselines=near, title="t", value="v", group="g")
     to_png(ax)
     assert [line.get_xdata()[0] for line in ax.lines] == [0.1, 0.12, 0.9]
+    assert describe(ax).endswith(" Dotted: guess at 0.1, diagonal at 0.12, untrained at 0.9.")
     names = [text for text in ax.texts if text.get_text() in near]
     assert [text.get_text() for text in names] == [*near]
     boxes = [text.get_window_extent() for text in names] + [ax._left_title.get_window_extent()]
