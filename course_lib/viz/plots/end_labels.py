@@ -157,7 +157,7 @@ def _sample(part: Line2D | PolyCollection, xs: list[float], ys: list[float]) -> 
         if part.get_linestyle() != "None":  # a marker would look like one more point
             sample.set_marker("")
         else:
-            sample.set_markevery([1])
+            sample.set_data([sum(xs) / 2], ys[:1])
     return sample
 
 

@@ -92,6 +92,16 @@ def test_a_legend_that_is_asked_for_replaces_the_names():
     assert not isinstance(ax.get_legend(), EndLabels)
 
 
+def test_points_are_named_beside_one_point_and_lines_beside_a_line_without_any():
+    ax = plot_curves({"line": [1.0, 2.0]}, **NAMES)
+    ax.lines[0].set_marker("o")
+    ax.plot([0, 1], [0.0, 0.0], "o", label="points")
+    (_, line, _), (text, points, _) = ax.get_legend()._placed()
+    assert (line.get_marker(), len(line.get_xdata())) == ("", 2)
+    assert (points.get_marker(), len(points.get_xdata())) == ("o", 1)
+    assert points.get_xdata()[0] + 6 < text.get_position()[0]
+
+
 def test_the_names_can_be_removed():
     ax = plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, **NAMES)
     ax.get_legend().remove()
