@@ -28,8 +28,8 @@ STYLE = (
     # Turned round, white is a little darker than any page, which "lighten" shows in its place.
     f"{DARK} .course-figure img:not(.plot){{filter:invert(.93) hue-rotate(180deg)}}"
     f"{DARK} :is(.course-stack,.course-figure>img:not(.plot)){{mix-blend-mode:lighten}}"
-    f"{DARK} .course-figure img.plot{{color-scheme:dark}}"
-    f"{LIGHT} .course-figure img.plot{{color-scheme:light}}"
+    f"{DARK} img.plot{{color-scheme:dark}}"
+    f"{LIGHT} img.plot{{color-scheme:light}}"
     # On a phone, letters of 12 pixels; what is wider scrolls.
     "@media(max-width:46em){.course-figure:has(>img.plot){overflow-x:auto}"
     ".course-figure img.plot{max-width:none;zoom:.86}}"
