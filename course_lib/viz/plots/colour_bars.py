@@ -38,22 +38,24 @@ def add_colour_bar(ax: Axes, image: AxesImage, meaning: str) -> None:
         box = ax.get_position()
         return Bbox.from_bounds(box.x1 + GAP / width, box.y0, WIDTH / width, box.height)
 
-    place = ax.inset_axes((1.0, 0.0, 0.1, 1.0))
-    place.set_axes_locator(beside)
-    bar = figure.colorbar(image, cax=place, label=meaning)
+    inset = ax.inset_axes((1.0, 0.0, 0.1, 1.0))
+    inset.set_axes_locator(beside)
+    bar = figure.colorbar(image, cax=inset, label=meaning)
     bar.outline.set(edgecolor=HAIR, linewidth=0.8)
 
 
 def add_words(ax: Axes, meaning: str) -> None:
     """What numbers mean, between them and their title; once for all maps of a figure."""
-    said = [text.get_text() for axes in figure_of(ax).axes for text in axes.texts if _is_said(text)]
-    if meaning not in said:
-        place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        ax.annotate(meaning, (0, 1), (0, 5), color=SOFT, fontsize=10, gid=WORDS, **place)
+    shown = [
+        text.get_text() for axes in figure_of(ax).axes for text in axes.texts if _is_meaning(text)
+    ]
+    if meaning not in shown:
+        anchor: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        ax.annotate(meaning, (0, 1), (0, 5), color=SOFT, fontsize=10, gid=WORDS, **anchor)
     ax.set_title(ax.get_title(loc="left"), loc="left", pad=STYLE["axes.titlepad"] + LINE)
 
 
-def _is_said(text: Any) -> bool:
+def _is_meaning(text: Any) -> bool:
     return bool(text.get_gid() == WORDS)
 
 

@@ -66,7 +66,7 @@ def plot_curves(
         x: x values; by default 0, 1, 2, …
         log_x: logarithmic x axis; its values must be positive.
         log_y: logarithmic y axis; its values must be positive.
-        accent: the curve that the title speaks of, in the accent colour; by default none.
+        accent: the curve that the title is about, in the accent colour; by default none.
         baselines: name → y of dotted lines, such as chance.
         ax: where to draw; by default on a new figure.
 
@@ -207,7 +207,7 @@ def plot_bars(
         group: what the names are.
         limits: ends of the value axis, such as (0, 100) for per cent.
         decimals: how many decimals are written.
-        accent: the bars that the title speaks of; the others are grey.
+        accent: the bars that the title is about; the others are grey.
         baselines: name → value of dotted lines, such as a guess, named above them.
         ax: where to draw; by default on a new figure.
 
@@ -271,9 +271,9 @@ def _draw_baselines(ax: Axes, baselines: Mapping[str, float]) -> None:
         free = next((i for i, end in enumerate(ends) if end <= value - half), len(ends))
         ends[free : free + 1] = [value + half]
         offset = (0, 4 + NAME_HEIGHT * free)
-        place: dict[str, Any] = {"xycoords": ax.get_xaxis_transform()}
-        place |= {"textcoords": "offset points", "ha": "center", "va": "bottom"}
-        ax.annotate(name, (value, 1), offset, color=SOFT, fontsize=10, **place)
+        anchor: dict[str, Any] = {"xycoords": ax.get_xaxis_transform()}
+        anchor |= {"textcoords": "offset points", "ha": "center", "va": "bottom"}
+        ax.annotate(name, (value, 1), offset, color=SOFT, fontsize=10, **anchor)
     ax.set_title(ax.get_title(loc="left"), pad=STYLE["axes.titlepad"] + NAME_HEIGHT * len(ends))
 
 

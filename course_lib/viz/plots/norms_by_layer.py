@@ -126,7 +126,7 @@ def plot_gradient_norms(
         norms: name, such as "with residual" → norms (layers,) from `gradient_norms`.
         title: what the picture shows.
         y_label: what is measured, if the norms are divided by something.
-        accent: the curve that the title speaks of.
+        accent: the curve that the title is about.
         ax: where to draw; by default on a new figure.
 
     Raises:
