@@ -18,19 +18,18 @@ from PIL import Image
 from course_lib.wording import well_formed
 
 # JupyterLab and pages exported from it, Colab, VS Code
-DARK = ('[data-jp-theme-light="false"]', 'html[theme="dark"]', ".vscode-dark")
-LIGHT = ('[data-jp-theme-light="true"]', 'html[theme="light"]', ".vscode-light")
+DARK = ":is([data-jp-theme-light=false],html[theme=dark],.vscode-dark)"
+LIGHT = ":is([data-jp-theme-light=true],html[theme=light],.vscode-light)"
 _SAFE = " =:/;,.()@+-*<>{}!|?'"  # need no escape in an address
 STYLE = (
     ".course-figure{margin:.5em 0}"
     ".course-figure img{display:block;max-width:100%;height:auto}"
     ".course-figure figcaption{max-width:55em;margin:.3em 0;line-height:1.4}"
-    + ",".join(f"{theme} .course-figure img" for theme in DARK)
-    + "{filter:invert(.93) hue-rotate(180deg)}"
-    + ",".join(f"{theme} .course-figure img.plot" for theme in DARK)
-    + "{filter:none;color-scheme:dark}"
-    + ",".join(f"{theme} .course-figure img.plot" for theme in LIGHT)
-    + "{color-scheme:light}"
+    # Turned round, white is a little darker than any page, which "lighten" shows in its place.
+    f"{DARK} .course-figure img:not(.plot){{filter:invert(.93) hue-rotate(180deg)}}"
+    f"{DARK} :is(.course-stack,.course-figure>img:not(.plot)){{mix-blend-mode:lighten}}"
+    f"{DARK} img.plot{{color-scheme:dark}}"
+    f"{LIGHT} img.plot{{color-scheme:light}}"
     # On a phone, letters of 12 pixels; what is wider scrolls.
     "@media(max-width:46em){.course-figure:has(>img.plot){overflow-x:auto}"
     ".course-figure img.plot{max-width:none;zoom:.86}}"

@@ -11,6 +11,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from course_lib.viz.drawings.colours import COLOURS
 
@@ -53,7 +54,7 @@ STYLE: dict[Any, Any] = {
     "hatch.linewidth": 1.4,
 }
 
-Quantity = Literal["value", "attention", "similarity", "leakage"]
+Quantity = Literal["value", "attention", "similarity", "leakage", "count"]
 
 # What a heat map shows: the names of the colours of its negative and its positive values. Zero is
 # the colour of the page.
@@ -62,6 +63,7 @@ QUANTITIES: Mapping[Quantity, tuple[str, str]] = {
     "attention": ("negative", "attention"),
     "similarity": ("negative", "similarity"),
     "leakage": ("negative", "leakage"),
+    "count": ("negative", "soft"),  # also shares and indices: a number without a meaning of its own
 }
 
 # For parts that need a colour each, such as heads. Blue and orange belong to the two languages.
@@ -70,10 +72,12 @@ LINES = [
     for name in "accent attention positive negative similarity leakage line soft".split()
 ]
 DASHES = ["-", "--", "-.", ":"]
+WIDTH = 8.8  # inches, of a page's column
 
 # What is masked, padding, or not a number.
 HATCHED: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "hatch": "////"}
 REFERENCE = SOFT  # chance and baselines, dotted
+DOTTED: dict[str, Any] = {"color": REFERENCE, "linestyle": ":", "linewidth": 1.5}
 BAR = LINE  # that the text is not about
 
 styled = rc_context(STYLE)
@@ -105,8 +109,8 @@ def palette(quantity: Quantity, *, signed: bool) -> LinearSegmentedColormap:
 
 
 @styled
-def new_axes(*, width: float = 8.0, height: float = 4.0) -> Axes:
-    """Empty axes on a new figure, sized in inches.
+def new_axes(*, width: float = WIDTH, height: float = 4.0) -> Axes:
+    """Empty axes on a new figure, sized in inches; by default as wide as a page's column.
 
     The figure is not registered with pyplot, so it is not shown a second time and need not be
     closed.
@@ -130,7 +134,43 @@ def dress_labels(ax: Axes) -> None:
     """The course's style for what stands along the axes."""
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set(fontsize=STYLE["axes.labelsize"], color=STYLE["axes.labelcolor"])
-        axis.set_tick_params(color=LINE, labelcolor=INK)
+        axis.set_tick_params(which="both", color=LINE, labelcolor=INK)
+        axis.set_tick_params(which="minor", labelsize=STYLE["xtick.labelsize"])
+
+
+def written(number: float, form: str) -> str:
+    """A number as a picture writes it, with a true minus; nothing if that would be a zero.
+
+    Args:
+        number: what is written.
+        form: how, such as ``.2f``.
+    """
+    text = format(number, form)
+    return "" if not text.strip("-0.") else text.replace("-", "−")
+
+
+class PlainTicks(LogFormatter):
+    """Labels of a logarithmic axis: 0.6 and 1,000; a power of ten only where that is shorter."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """As matplotlib calls it."""
+        if not super().__call__(x, pos):
+            return ""
+        low, high = self.axis.get_view_interval() if self.axis else (x, x)
+        wide = low < 0.9e-4 or high > 1e6
+        if 0.01 <= x <= 100 or not wide:
+            return f"{x:,.6g}"
+        mantissa, power = f"{x:.3e}".split("e")
+        factor = "" if float(mantissa) == 1 else f"{float(mantissa):g} × "
+        return f"{factor}10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def plain_ticks(ax: Axes) -> None:
+    """Plain numbers along the logarithmic axes of a plot, all in the same look."""
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(PlainTicks())
+            axis.set_minor_formatter(PlainTicks())
 
 
 def brightness(colour: Any) -> float:

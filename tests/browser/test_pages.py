@@ -1,10 +1,16 @@
 """Lessons as pages in a browser without a network: formulas are seen, figures are live."""
 
 import re
+from io import BytesIO
 
 import pytest
+from PIL import Image, ImageColor
 
 from course_lib.pages import write_pages
+from course_lib.viz import new_axes
+from course_lib.viz.display import to_png
+from course_lib.viz.drawings.colours import COLOURS
+from course_lib.viz.figure_html import figure_html
 from course_lib.work_copy.folders import NOTEBOOKS
 from tests.browser.controls import operate_first
 from tests.browser.lab import serious_violations
@@ -120,6 +126,15 @@ def test_a_page_is_as_dark_as_its_reader_wants(open_lesson):
         assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     page.emulate_media(color_scheme="light")  # the reader changes his mind
     page.wait_for_function("document.body.dataset.jpThemeLight === 'true'")
+
+
+def test_a_picture_of_pixels_has_the_colour_of_its_dark_page(tmp_path, open_page):
+    page = COLOURS["page"].dark
+    start = f'<!doctype html><html theme="dark"><body style="background:{page}">'
+    (tmp_path / "page.html").write_text(start + figure_html(to_png(new_axes()), "Empty axes."))
+    picture = open_page((tmp_path / "page.html").as_uri()).locator("img").screenshot()
+    seen = Image.open(BytesIO(picture)).convert("RGB").getpixel((5, 5))
+    assert seen == ImageColor.getrgb(page)
 
 
 def test_a_stored_figure_shows_its_first_picture_again(open_lesson):

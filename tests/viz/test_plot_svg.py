@@ -38,7 +38,7 @@ def test_a_plot_is_as_large_as_its_png():
 
 
 def test_every_colour_is_a_variable_with_a_value_for_each_theme():
-    ax = curves()
+    ax = curves(accent="a")
     ax.axhline(1, color="#0173b2")  # a colour without a meaning
     svg = to_svg(ax)
     style, _, marks = svg.partition("</style>")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,19 +18,27 @@ from course_lib.viz.style import (
     ACCENT,
     BAR,
     DASHES,
+    DOTTED,
     INK,
     LINE,
     LINES,
-    REFERENCE,
     SOFT,
+    STYLE,
     dress,
+    figure_of,
     new_axes,
     palette,
+    plain_ticks,
     styled,
+    written,
 )
 
 Numbers = Tensor | np.ndarray | Sequence[float]
 SLATE, PALEST = COLOURS["attention"].light, 0.4  # of a series of lines, and its first opacity
+CHARACTER_WIDTH = 0.085  # inches, about
+NAME_HEIGHT = 15  # points, of a line of small letters above the axes
+PLOTTED = 0.75  # of the width of a figure of bars, about: the rest are their names
+AROUND = 1.1  # inches above and below the axes, about
 FEW = 4  # lines that are told apart by their greys; more are taken for a series
 
 
@@ -44,6 +53,7 @@ def plot_curves(
     log_x: bool = False,
     log_y: bool = False,
     accent: str | None = None,
+    baselines: Mapping[str, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Lines over one x axis, each with its name at its end if there are several.
@@ -56,8 +66,8 @@ def plot_curves(
         x: x values; by default 0, 1, 2, …
         log_x: logarithmic x axis; its values must be positive.
         log_y: logarithmic y axis; its values must be positive.
-        accent: the curve that the text is about, in the accent colour; by default the first, if
-            there are few.
+        accent: the curve that the title is about, in the accent colour; by default none.
+        baselines: name → y of dotted lines, such as chance.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -83,8 +93,13 @@ def plot_curves(
     ax.set_yscale("log" if log_y else "linear")
     ax.grid(visible=True)
     ax.set_xmargin(0.015)  # the names of the lines are near their ends
+    for name, height in (baselines or {}).items():
+        ax.axhline(height, label=name, **DOTTED)
+    plain_ticks(ax)
+    _shorten_axis_label(ax)
     label_ends(ax)
-    return set_alt_text(ax, line_sentence(drawn, title=title, x_label=x_label, y_label=y_label))
+    words = line_sentence(drawn, title=title, x_label=x_label, y_label=y_label)
+    return set_alt_text(ax, words + _dotted(baselines))
 
 
 @styled
@@ -129,7 +144,7 @@ def plot_loss(
         epochs = np.arange(1, len(low) + 1)
         ax.fill_between(epochs, low, high, color=LINE, alpha=0.3, linewidth=0, label=band_label)
     if floor is not None:
-        ax.axhline(floor, color=REFERENCE, linestyle=":", label=f"{floor_label} ({floor:.4g})")
+        ax.axhline(floor, label=f"{floor_label} ({floor:.4g})", **DOTTED)
         set_alt_text(ax, f"{describe(ax)} The dotted line, {floor_label}, is at {floor:.4g}.")
     return ax
 
@@ -158,13 +173,14 @@ def plot_entropy_by_d_head(
         x_label="d_head",
         y_label="entropy of the weights (nats)",
         title="Without scaling, wide heads attend to few keys",
+        accent="unscaled scores",
         ax=ax,
     )
     ax.set_xscale("log", base=2)
     ax.set_xticks(d_heads, [str(d_head) for d_head in d_heads])
     ax.minorticks_off()
     uniform = math.log(n_keys)
-    ax.axhline(uniform, color=REFERENCE, linestyle=":", label=f"uniform: ln {n_keys}")
+    ax.axhline(uniform, label=f"uniform: ln {n_keys}", **DOTTED)
     ax.set_ylim(0, 1.08 * uniform)
     return ax
 
@@ -179,9 +195,10 @@ def plot_bars(
     limits: tuple[float, float] | None = None,
     decimals: int = 1,
     accent: str | Collection[str] = (),
+    baselines: Mapping[str, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """One horizontal bar for each name, the first on top, with its value at its end.
+    """One horizontal bar for each name, the first on top, with its value at its end, if not zero.
 
     Args:
         bars: name → value.
@@ -190,7 +207,8 @@ def plot_bars(
         group: what the names are.
         limits: ends of the value axis, such as (0, 100) for per cent.
         decimals: how many decimals are written.
-        accent: the bars that the text is about; the others are grey.
+        accent: the bars that the title is about; the others are grey.
+        baselines: name → value of dotted lines, such as a guess, named above them.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -204,7 +222,8 @@ def plot_bars(
     ax = dress(ax or new_axes(height=1.5 + 0.45 * len(bars)))
     colours = [ACCENT if name in chosen else BAR for name in bars]
     drawn = ax.barh(list(bars), list(bars.values()), color=colours, height=0.65)
-    numbers = ax.bar_label(drawn, fmt=f"{{:.{decimals}f}}", padding=4, fontsize=10)
+    texts = [written(float(number), f".{decimals}f") for number in bars.values()]
+    numbers = ax.bar_label(drawn, texts, padding=4, fontsize=10)
     for name, number in zip(bars, numbers, strict=True):
         number.set(**{"weight": "bold", "color": ACCENT} if name in chosen else {})
     ax.invert_yaxis()
@@ -215,7 +234,9 @@ def plot_bars(
         ax.set_xlim(limits[0], limits[1] + 0.08 * (limits[1] - limits[0]))
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
-    return set_alt_text(ax, titled(title, f"{value} by {group}: {extremes(bars, decimals)}."))
+    _draw_baselines(ax, baselines or {})
+    words = f"{value} by {group}: {extremes(bars, decimals)}.{_dotted(baselines)}"
+    return set_alt_text(ax, titled(title, words))
 
 
 def line_look(index: int, total: int) -> tuple[ColorType, str]:
@@ -229,12 +250,52 @@ def line_look(index: int, total: int) -> tuple[ColorType, str]:
     return palette("attention", signed=False)(share), "-"
 
 
+def _dotted(baselines: Mapping[str, float] | None) -> str:
+    """A sentence of an alt text; nothing without a baseline."""
+    listed = ", ".join(f"{name} at {value:.4g}" for name, value in (baselines or {}).items())
+    return f" Dotted: {listed}." if listed else ""
+
+
+def _draw_baselines(ax: Axes, baselines: Mapping[str, float]) -> None:
+    """Dotted lines across bars. Their names stand above the axes, one line each if they are near
+    each other.
+    """
+    if not baselines:
+        return
+    low, high = ax.get_xlim()
+    inches = figure_of(ax).get_size_inches()[0] * PLOTTED / (high - low)
+    ends = [-math.inf]  # of the names of each line of text, in data units
+    for name, value in sorted(baselines.items(), key=lambda pair: pair[1]):
+        ax.axvline(value, **DOTTED)
+        half = CHARACTER_WIDTH * (len(name) + 2) / inches / 2
+        free = next((i for i, end in enumerate(ends) if end <= value - half), len(ends))
+        ends[free : free + 1] = [value + half]
+        offset = (0, 4 + NAME_HEIGHT * free)
+        anchor: dict[str, Any] = {"xycoords": ax.get_xaxis_transform()}
+        anchor |= {"textcoords": "offset points", "ha": "center", "va": "bottom"}
+        ax.annotate(name, (value, 1), offset, color=SOFT, fontsize=10, **anchor)
+    ax.set_title(ax.get_title(loc="left"), pad=STYLE["axes.titlepad"] + NAME_HEIGHT * len(ends))
+
+
+def _shorten_axis_label(ax: Axes) -> None:
+    """Where what is measured has more letters than fit along the axis, it stands above it."""
+    figure = figure_of(ax)
+    grid = ax.get_gridspec()
+    room = figure.get_size_inches()[1] / (grid.nrows if grid else 1) - AROUND
+    if CHARACTER_WIDTH * len(ax.get_ylabel()) <= room:
+        return
+    ax.yaxis.label.set(rotation=0, ha="left", va="bottom")
+    ax.yaxis.set_label_coords(0, 1.02)
+    ax.set_title(ax.get_title(loc="left"), pad=STYLE["axes.titlepad"] + NAME_HEIGHT)
+
+
 def _looks(names: Sequence[str], accent: str | None) -> dict[str, tuple[ColorType, str]]:
     """Colours and dashes of lines: one accent, and greys, so that colour alone is not needed."""
     looks: dict[str, tuple[ColorType, str]]
     if len(names) <= FEW:
-        accent = names[0] if accent is None else accent
         greys = iter([(INK, "--"), (SOFT, "-"), (LINE, "-.")])
+        if accent is None:
+            greys = iter([(INK, "-"), (SOFT, "--"), (LINE, "-"), (SOFT, "-.")])
         looks = {name: (ACCENT, "-") if name == accent else next(greys) for name in names}
     else:
         shares = np.linspace(PALEST, 1, len(names)).tolist()

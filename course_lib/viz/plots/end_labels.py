@@ -14,9 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
-from course_lib.viz.style import SOFT, STYLE, brightness, figure_of
+from course_lib.viz.style import LINE, SOFT, STYLE, brightness, figure_of
 
-SAMPLE, GAP = 20.0, 6.0  # points: the sample of a line before its name, and the blanks around it
+SAMPLE, GAP = 20.0, 6.0  # points: what stands before a name, and the blanks around it
+LEADER = 8.0  # points, from the end of a line to a sample that stands elsewhere
+MOVED = 2.0  # pixels
 LEADING = 1.25  # heights of a line of text between two names
 PALE = 0.6  # brightness from which a name is not written in its line's colour
 
@@ -60,12 +62,13 @@ class EndLabels(Artist):
 
     def get_texts(self) -> list[Text]:
         """The names, from the first line to the last."""
-        return [text for text, _ in self._placed()]
+        return [text for text, *_ in self._placed()]
 
     def draw(self, renderer: Any) -> None:
         """As matplotlib calls it."""
-        for text, sample in self._placed():
-            sample.draw(renderer)
+        for text, *lines in self._placed():
+            for line in lines:
+                line.draw(renderer)
             text.draw(renderer)
 
     def get_window_extent(self, renderer: Any = None) -> Bbox:
@@ -84,7 +87,8 @@ class EndLabels(Artist):
         named = [part for part in parts if not str(part.get_label()).startswith("_")]
         return named if len(named) > 1 else []
 
-    def _placed(self) -> list[tuple[Text, Line2D]]:
+    def _placed(self) -> list[tuple[Text, Line2D, Line2D]]:
+        """Of each name: its letters, the sample of its line, and what leads to it."""
         parts = self._named()
         if not parts:
             return []
@@ -92,17 +96,22 @@ class EndLabels(Artist):
         point, box = figure.dpi / 72, self.of.bbox
         ends = [_end(self.of, part) for part in parts]
         gap = LEADING * STYLE["legend.fontsize"] * point
-        heights = moved_apart(ends, gap=gap, low=box.y0, high=box.y1)
+        # Of lines that meet at their ends, the one that came from above is named above.
+        wanted = [end + 1e-3 * _mean(part) for end, part in zip(ends, parts, strict=True)]
+        heights = moved_apart(wanted, gap=gap, low=box.y0, high=box.y1)
+        moved = [abs(height - end) > MOVED for height, end in zip(heights, ends, strict=True)]
         x = box.x1 + GAP * point
+        left = x + LEADER * point * any(moved)
+        right = left + SAMPLE * point
         placed = []
-        for part, end, height in zip(parts, ends, heights, strict=True):
-            middle, right = x + SAMPLE * point / 2, x + SAMPLE * point
-            sample = _sample(part, [x, middle, right], [end, height, height])
+        for part, end, height, away in zip(parts, ends, heights, moved, strict=True):
+            sample = _sample(part, [left, right], [height, height])
+            leader = Line2D([x, left], [end, height], color=LINE, linewidth=0.8, visible=away)
             text = Text(right + GAP * point / 2, height, str(part.get_label()), **_letters(part))
-            for artist in (sample, text):
+            for artist in (text, sample, leader):
                 artist.set_figure(figure)
                 artist.set_transform(IdentityTransform())
-            placed.append((text, sample))
+            placed.append((text, sample, leader))
         return placed
 
 
@@ -127,6 +136,14 @@ def _end(ax: Axes, part: Line2D | PolyCollection) -> float:
     return min(max(height, box.y0), box.y1)
 
 
+def _mean(part: Line2D | PolyCollection) -> float:
+    """The mean height of a line's points, in pixels; of a band, of those of its edges."""
+    points = part.get_xydata() if isinstance(part, Line2D) else part.get_paths()[0].vertices
+    heights = part.get_transform().transform(points)[:, 1]
+    heights = heights[np.isfinite(heights)]
+    return float(heights.mean()) if len(heights) else 0.0
+
+
 def _colour(part: Line2D | PolyCollection) -> Any:
     return part.get_color() if isinstance(part, Line2D) else part.get_facecolor()[0]
 
@@ -137,7 +154,10 @@ def _sample(part: Line2D | PolyCollection, xs: list[float], ys: list[float]) -> 
     if isinstance(part, Line2D):
         sample.update_from(part)
         sample.set(linewidth=1.5, clip_on=False, clip_path=None)
-        sample.set_markevery([1])
+        if part.get_linestyle() != "None":  # a marker would look like one more point
+            sample.set_marker("")
+        else:
+            sample.set_data([sum(xs) / 2], ys[:1])
     return sample
 
 

@@ -19,6 +19,7 @@ from course_lib.viz.plots.attention_summary import (
     describe_attention,
     mean_entropy,
 )
+from course_lib.viz.plots.colour_bars import add_colour_bar, add_words
 from course_lib.viz.style import (
     HAIR,
     HATCHED,
@@ -31,6 +32,7 @@ from course_lib.viz.style import (
     new_axes,
     palette,
     styled,
+    written,
 )
 
 QUERY_AXIS = "query"
@@ -63,7 +65,8 @@ def plot_heatmap(
 ) -> Axes:
     """Any matrix: positional encodings, scores, dot products, norms.
 
-    Zero has the colour of the page. Values on both sides of it get a colour for each side.
+    Zero has the colour of the page. Values on both sides of it get a colour for each side. A few
+    labelled cells are numbered, and need no colour bar; equal scales of one figure share theirs.
 
     Args:
         values: (rows, columns).
@@ -72,7 +75,8 @@ def plot_heatmap(
         title: what the picture shows.
         value: what the colour means, with its unit.
         quantity: what is shown, which has its own colour: "attention" (weights), "similarity",
-            "leakage" (what depends on what) or any other "value".
+            "leakage" (what depends on what), "count" (also shares and indices) or any other
+            "value".
         row_labels: one for each row; by default the indices.
         column_labels: one for each column; by default the indices.
         mask: True = drawn, False = hatched; broadcastable to the values.
@@ -107,11 +111,12 @@ def plot_heatmap(
     ax.set(title=title, xlabel=columns, ylabel=rows)
     dress_labels(ax)
     _label_axes(ax, row_labels, column_labels, cell=(cell, wide))
+    reasons = hatching(masked=bool(np.ma.is_masked(allowed)), not_finite=not_finite > 0)
     if labelled and matrix.size <= MOST_NUMBERED_CELLS:
         _write_numbers(ax, image, shown, uniform=quantity == "attention")
-    reasons = hatching(masked=bool(np.ma.is_masked(allowed)), not_finite=not_finite > 0)
-    meaning = f"{value}\n({reasons})" if reasons else value
-    ax.figure.colorbar(image, ax=ax, label=meaning, shrink=0.9, aspect=24, pad=0.02)
+        add_words(ax, f"{value} ({reasons})" if reasons else value)
+    else:
+        add_colour_bar(ax, image, f"{value}\n({reasons})" if reasons else value)
     axes = f"{rows} ({len(matrix)} rows) and {columns} ({matrix.shape[1]} columns)"
     drawn = shown.compressed()
     ends = np.array([drawn.min(), drawn.max()]) if drawn.size else drawn
@@ -387,8 +392,8 @@ def _write_numbers(ax: Axes, image: AxesImage, shown: np.ma.MaskedArray, *, unif
     decimals = 1 if shown.shape[1] > MOST_COLUMNS_OF_TWO_DECIMALS else 2
     keys = np.maximum(shown.count(axis=1), 1)
     for (row, column), number in np.ma.ndenumerate(shown):
-        text = f"{number:.{decimals}f}" if shown.dtype.kind == "f" else f"{number}"
-        if float(text) == 0:
+        text = written(number.item(), f".{decimals}f" if shown.dtype.kind == "f" else "d")
+        if not text:
             continue
         dark = brightness(image.cmap(image.norm(number))) < 0.55
         muted = uniform and number < min(FAINT, 1.01 / keys[row])

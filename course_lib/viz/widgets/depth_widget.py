@@ -55,9 +55,13 @@ def depth_widget() -> InteractiveFigure:
             "residual only": stack_gradients(depth, residual=True, norm="none"),
             "residual and norm": stack_gradients(depth, residual=True, norm=norm),
         }
-        title = f"Gradient through {depth} layers, {norm}-norm"
-        ax = plot_gradient_norms(curves, title=title, ax=new_axes(height=3.6))
-        ax.set_ylabel("norm of the gradient (last layer = 1)")
+        ax = plot_gradient_norms(
+            curves,
+            title=f"Gradient through {depth} layers, {norm}-norm",
+            y_label="norm (last layer = 1)",
+            accent="residual and norm",
+            ax=new_axes(height=3.6),
+        )
         ends = ", ".join(f"{name} {values[0]:.2g}" for name, values in curves.items())
         return ax, (
             f"Length of the gradient at the first of {depth} layers, relative to the last: {ends}."

@@ -16,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from course_lib.viz.alt_text import listed
 from course_lib.viz.display import pixels_of, stored, to_png
 from course_lib.viz.figure_html import figure_html
 from course_lib.viz.widgets.accessible_widgets import AnswerWatch, ImageWidget, Slider
@@ -92,10 +91,11 @@ class InteractiveFigure:
 
     def _without_kernel(self) -> str:
         """The figure for pages behind which no Python runs."""
-        names = listed([c.description for c in self.controls.values()])
-        still = f"This picture is still. Run the cell to change {names}."
+        one = len(self.controls) == 1
+        controls = "its control" if one else "its controls"
+        still = f"This picture is still. Run the cell to move {controls}."
         if os.environ.get(STORING) and (frames := frames_of(self._pixels, self._stops)):
-            few = f"{len(frames.alts)} stored pictures. Run the cell to change {names} freely."
+            few = f"{len(frames.alts)} stored pictures. Run the cell to move {controls} freely."
             return frames.html(few, still)
         return figure_html(stored(self.picture), self.alt, after=f"<p>{html.escape(still)}</p>")
 

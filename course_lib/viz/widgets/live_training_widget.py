@@ -58,7 +58,7 @@ def live_training_widget(
                 floor_label=floor_label,
                 log_y=True,
                 x_label="step",
-                title=title,
+                title=f"After {len(finite)} steps, the loss is {finite[-1]:.2f}",
             )
             ax.set_xlim(0, steps)
             text = f"{title}: after {len(finite)} steps the loss is {finite[-1]:.2f}"

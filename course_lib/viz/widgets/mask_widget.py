@@ -45,7 +45,6 @@ def mask_widget(sentences: str = "we like tea / cats drink cold milk") -> Intera
                 continue
             title = f"sentence {i}"
             plot_attention(weights[i], rows[i], rows[i], mask=mask[i], title=title, ax=ax)
-            ax.images[0].colorbar.remove()  # the numbers are written in the cells
             if max(map(len, rows[i])) * len(rows[i]) > MAX_CHARACTERS_BELOW:
                 ax.tick_params(axis="x", labelrotation=90)
         is_pad = tokens == PAD_ID

@@ -56,6 +56,13 @@ def test_a_name_stands_at_the_height_of_its_lines_end():
         assert box.y0 - 2 < height < box.y1 + 2
 
 
+def test_of_lines_that_meet_at_their_ends_the_upper_one_is_named_above():
+    curves = {"upper": [3.0, 3.0, 1.0], "lower": [0.0, 0.0, 1.0], "middle": [2.0, 2.0, 1.0]}
+    ax = plot_curves(curves, **NAMES)
+    heights = dict(zip(curves, (box.y0 for box in boxes(ax)), strict=True))
+    assert sorted(heights, key=heights.__getitem__) == ["lower", "middle", "upper"]
+
+
 def test_the_end_is_the_last_point_that_is_seen():
     ax = plot_curves({"a": [1.0, 2.0, np.nan], "b": [0.0, 0.0, 5.0]}, **NAMES)
     ax.set_xlim(0, 1)
@@ -85,6 +92,16 @@ def test_a_legend_that_is_asked_for_replaces_the_names():
     assert not isinstance(ax.get_legend(), EndLabels)
 
 
+def test_points_are_named_beside_one_point_and_lines_beside_a_line_without_any():
+    ax = plot_curves({"line": [1.0, 2.0]}, **NAMES)
+    ax.lines[0].set_marker("o")
+    ax.plot([0, 1], [0.0, 0.0], "o", label="points")
+    (_, line, _), (text, points, _) = ax.get_legend()._placed()
+    assert (line.get_marker(), len(line.get_xdata())) == ("", 2)
+    assert (points.get_marker(), len(points.get_xdata())) == ("o", 1)
+    assert points.get_xdata()[0] + 6 < text.get_position()[0]
+
+
 def test_the_names_can_be_removed():
     ax = plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, **NAMES)
     ax.get_legend().remove()
@@ -94,7 +111,7 @@ def test_the_names_can_be_removed():
 
 def test_a_name_has_the_colour_of_its_line_if_that_can_be_read():
     ax = new_axes()
-    plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, ax=ax, **NAMES)
+    plot_curves({"a": [1.0, 2.0], "b": [2.0, 1.0]}, ax=ax, accent="a", **NAMES)
     ax.lines[1].set_color("#eeeeee")
     first, second = ax.get_legend().get_texts()
     assert first.get_color() == pytest.approx((168 / 255, 21 / 255, 125 / 255)), ACCENT

@@ -7,10 +7,12 @@ import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
+from course_lib.viz.plots.colour_bars import WORDS
 from course_lib.viz.plots.heatmaps import plot_attention, plot_heads, plot_heatmap
 from course_lib.viz.style import PAGE, SOFT, new_axes, palette
 
@@ -34,7 +36,16 @@ def weight_colour(weight):
 
 
 def colour_bar(ax):
-    return next(other for other in ax.figure.axes if other is not ax)
+    return ax.images[0].colorbar.ax
+
+
+def numbers(ax):
+    """The texts in the cells, without the words above them."""
+    return [text for text in ax.texts if text.get_gid() != WORDS]
+
+
+def words_above(ax):
+    return [text.get_text() for text in ax.texts if text.get_gid() == WORDS]
 
 
 def random_weights(*shape):
@@ -65,20 +76,57 @@ def test_axes_are_labelled_and_tokens_are_at_their_rows_and_columns():
 
 def test_the_cells_of_small_matrices_contain_their_numbers():
     ax = plot_attention(KNOWN, QUERIES, KEYS)
-    written = {text.get_position(): text.get_text() for text in ax.texts}
+    written = {text.get_position(): text.get_text() for text in numbers(ax)}
     assert written == {(0, 0): "1.00", (1, 1): "0.75", (2, 1): "0.25"}
 
 
 @pytest.mark.parametrize("zero", [0.0, 0.004, -0.0])
 def test_a_number_that_rounds_to_zero_is_not_written(zero):
     ax = plot_heatmap(torch.tensor([[zero, 1.0]]), row_labels=["x"], **NAMES)
-    assert [text.get_text() for text in ax.texts] == ["1.00"]
+    assert [text.get_text() for text in numbers(ax)] == ["1.00"]
+
+
+def test_a_negative_number_has_a_minus():
+    ax = plot_heatmap(torch.tensor([[-0.5, 1.0]]), row_labels=["x"], **NAMES)
+    assert [text.get_text() for text in numbers(ax)] == ["−0.50", "1.00"]
+
+
+def test_numbered_cells_need_no_colour_bar():
+    numbered = plot_heatmap(torch.ones(2, 2), row_labels="ab", value="share", **NAMES)
+    assert numbered.images[0].colorbar is None and words_above(numbered) == ["share"]
+    bare = plot_heatmap(torch.ones(2, 2), value="share", **NAMES)
+    assert colour_bar(bare).get_ylabel() == "share" and words_above(bare) == []
+
+
+@pytest.mark.parametrize(("second", "bars"), [((0, 1), 1), ((0, 2), 2)])
+def test_maps_share_a_colour_bar_if_their_scales_are_equal(second, bars):
+    figure = Figure(layout="constrained")
+    axes = figure.subplots(1, 2)
+    for ax, limits in zip(axes, [(0, 1), second], strict=True):
+        plot_heatmap(torch.rand(20, 20), limits=limits, ax=ax, **NAMES)
+    assert sum(ax.images[0].colorbar is not None for ax in axes) == bars
+    assert axes[1].images[0].colorbar is not None
+
+
+def test_maps_of_one_figure_say_once_what_their_numbers_mean():
+    axes = Figure().subplots(1, 2)
+    for ax in axes:
+        plot_heatmap(torch.ones(2, 2), row_labels="ab", value="share", ax=ax, **NAMES)
+    assert [words_above(ax) for ax in axes] == [["share"], []]
+
+
+def test_a_colour_bar_is_as_tall_as_its_map():
+    ax = plot_heatmap(torch.rand(13, 20), row_labels="abcdefghijklm", **NAMES)
+    to_png(ax)
+    beside, cells = colour_bar(ax).get_window_extent(), ax.get_window_extent()
+    assert (beside.y0, beside.y1) == pytest.approx((cells.y0, cells.y1))
+    assert cells.x1 < beside.x0 and colour_bar(ax).get_tightbbox().x1 <= ax.figure.bbox.x1
 
 
 @pytest.mark.parametrize(("columns", "expected"), [(10, "0.25"), (11, "0.2")])
 def test_above_ten_columns_there_is_one_decimal(columns, expected):
     ax = plot_heatmap(torch.full((1, columns), 0.25), row_labels=["x"], **NAMES)
-    assert {text.get_text() for text in ax.texts} == {expected}
+    assert {text.get_text() for text in numbers(ax)} == {expected}
 
 
 def test_a_weight_no_larger_than_that_of_uniform_attention_is_muted():
@@ -87,10 +135,14 @@ def test_a_weight_no_larger_than_that_of_uniform_attention_is_muted():
     assert {colours[column, 0] for column in range(4)} == {SOFT}
     assert colours[0, 1] == SOFT != colours[1, 1]
     mask = torch.tensor([[True, True, False, False]] * 2)
-    halves = plot_attention(torch.tensor([[0.5, 0.5, 0, 0]] * 2), "ab", KEYS4, mask=mask).texts
-    assert SOFT not in {text.get_color() for text in halves}  # on so dark a cell it can't be read
-    other = plot_heatmap(weights, row_labels="ab", **NAMES).texts
-    assert SOFT not in {text.get_color() for text in other}  # of values, no share is expected
+    halves = plot_attention(torch.tensor([[0.5, 0.5, 0, 0]] * 2), "ab", KEYS4, mask=mask)
+    assert SOFT not in {
+        text.get_color() for text in numbers(halves)
+    }  # on so dark a cell it can't be read
+    other = plot_heatmap(weights, row_labels="ab", **NAMES)
+    assert SOFT not in {
+        text.get_color() for text in numbers(other)
+    }  # of values, no share is expected
 
 
 def test_words_stand_horizontally_where_cells_can_be_wide_enough():
@@ -108,7 +160,7 @@ def test_large_matrices_have_no_numbers():
 
 def test_whole_numbers_are_written_without_decimals():
     ax = plot_heatmap(torch.tensor([[3, 4]]), rows="a", columns="b", title="c", row_labels=["x"])
-    assert [text.get_text() for text in ax.texts] == ["3", "4"]
+    assert [text.get_text() for text in numbers(ax)] == ["3", "4"]
 
 
 def test_a_masked_cell_is_hatched_and_a_zero_is_not():
@@ -120,7 +172,7 @@ def test_a_masked_cell_is_hatched_and_a_zero_is_not():
     assert np.allclose(pixel_of_cell(ax, 0, 1), weight_colour(0.0), atol=0.04)
     grey = pixel_of_cell(ax, 0, 2)
     assert np.ptp(grey) < 0.05 and not np.allclose(grey, weight_colour(0.0), atol=0.04)
-    assert "hatched: masked" in colour_bar(ax).get_ylabel()
+    assert words_above(ax) == ["weight (hatched: masked)"]
 
 
 @pytest.mark.parametrize("odd", [-np.inf, np.inf, np.nan])
@@ -130,8 +182,8 @@ def test_a_cell_that_is_not_finite_is_hatched_and_leaves_the_colours_of_the_othe
     assert ax.images[0].get_clim() == (0, 3)
     assert ax.images[0].get_array().mask.tolist() == [[False, True], [False, False]]
     assert np.ptp(pixel_of_cell(ax, 0, 1)) < 0.05
-    assert [text.get_text() for text in ax.texts] == ["1.00", "2.00", "3.00"]
-    assert colour_bar(ax).get_ylabel() == "value\n(hatched: not finite)"
+    assert [text.get_text() for text in numbers(ax)] == ["1.00", "2.00", "3.00"]
+    assert words_above(ax) == ["value (hatched: not finite)"]
     assert describe(ax).endswith("(2 columns): from 1 to 3. 1 cell is not finite.")
 
 
@@ -164,7 +216,7 @@ def test_heads_with_cells_that_are_not_finite_say_so():
 
 
 def test_without_a_mask_hatching_is_not_mentioned():
-    assert colour_bar(plot_attention(KNOWN, QUERIES, KEYS)).get_ylabel() == "weight"
+    assert words_above(plot_attention(KNOWN, QUERIES, KEYS)) == ["weight"]
 
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (1, 1, 1, 3)])

@@ -91,7 +91,7 @@ def test_what_has_only_a_text_box_stays_still(monkeypatch):
     figure = interact(lambda text="a": draw(norm=text), text="a")
     markup = figure._repr_mimebundle_()[0]["text/html"]
     assert "data-frames" not in markup
-    assert "This picture is still. Run the cell to change text." in markup
+    assert "This picture is still. Run the cell to move its control." in markup
 
 
 def test_the_size_is_that_of_the_pictures_as_text():

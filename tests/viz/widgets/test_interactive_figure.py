@@ -64,7 +64,7 @@ def test_a_stored_notebook_keeps_the_picture_and_its_alt_text():
     assert data["text/plain"] == "A line up to 3 with post-norm."
     page = BeautifulSoup(data["text/html"], "html.parser")
     assert page.img["alt"] == page.figcaption.text == data["text/plain"]
-    assert page.p.text == "This picture is still. Run the cell to change depth and norm."
+    assert page.p.text == "This picture is still. Run the cell to move its controls."
 
 
 def test_controls_start_at_the_defaults_of_the_plot_function():
