@@ -1,7 +1,7 @@
 """Plots of tensors and tokens, and widgets that remain an image where no kernel runs."""
 
 from course_lib.viz.alt_text import describe
-from course_lib.viz.diagram.attention_diagram import AttentionDiagram, attention_diagram
+from course_lib.viz.diagram.attention_diagram import attention_diagram
 from course_lib.viz.diagram.model_diagram import ModelDiagram, model_diagram
 from course_lib.viz.display import show_figure
 from course_lib.viz.drawings.attention.attention_columns import attention_columns
@@ -69,7 +69,6 @@ from course_lib.viz.widgets.quiz import Quiz, ShapeQuestion, predict_shape, quiz
 from course_lib.viz.widgets.schedule_widget import schedule_widget
 
 __all__ = [
-    "AttentionDiagram",
     "AttentionExplorer",
     "Branch",
     "Drawing",

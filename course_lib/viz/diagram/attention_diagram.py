@@ -2,188 +2,161 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import KW_ONLY, dataclass
 
-from course_lib.viz.figure_html import figure_html
-
-WIDTH, HEIGHT, BOX = 780, 470, 34
-FONT = "DejaVu Sans, Verdana, Helvetica, sans-serif"
-INK, SOFT, LINE = "#222222", "#555555", "#666666"
-# A colour for each question; a dark page turns the lightness of the picture round.
-COLOURS = {"Q4a": "#cfe3f5", "Q4b": "#fbdcc0", "Q4d": "#cdebdd", "06": "#ffffff"}
-LINKS = {
-    "Q4a": "#Q4a.-What-are-query,-key-and-value?",
-    "Q4b": "#Q4b.-Why-divide-by-the-square-root-of-d_head?",
-    "Q4d": "#Q4d.-Why-several-heads?",
-    "06": "06_masks.ipynb",
-}
-ALT = (
-    "Left, one head: query times key, divided by √d_head, masked if there is a mask, softmax, then "
-    "the mean of the values by these weights. Right: three linear layers, H heads (8 in the "
-    "paper), merge, one more linear layer."
+from course_lib.viz.drawings.colours import ink
+from course_lib.viz.drawings.drawing import Drawing, Panel
+from course_lib.viz.drawings.marks import (
+    arrow,
+    element,
+    label,
+    sublayer,
+    text_width,
 )
+
+BOX, STEP, TOP, HEIGHT = 38, 66, 60, 424  # of a box, from one to the next, the upper one, a panel
+BUILT_NOW = "Q4d"  # the question where the drawing stands
+LATER = "06"  # the lesson that adds the mask
 
 
 @dataclass(frozen=True)
 class Part:
-    """A box: its centre, its width, what it says, and the question or lesson that builds it."""
+    """A box: its left edge, its width, how many stand above it, what it says, who builds it."""
 
-    x: int
-    y: int
+    x: float
     _: KW_ONLY
-    width: int
+    width: float
+    level: int
     text: str
     built_in: str
 
+    @property
+    def y(self) -> float:
+        """Its upper edge."""
+        return TOP + STEP * self.level
 
-PARTS = (
-    Part(130, 345, width=200, text="query · key", built_in="Q4a"),
-    Part(130, 285, width=200, text="÷ √d_head", built_in="Q4b"),
-    Part(130, 235, width=200, text="mask (optional)", built_in="06"),
-    Part(130, 185, width=200, text="softmax", built_in="Q4a"),
-    Part(190, 115, width=320, text="weights · values", built_in="Q4a"),
-    Part(475, 375, width=104, text="q_proj", built_in="Q4a"),
-    Part(590, 375, width=104, text="k_proj", built_in="Q4a"),
-    Part(705, 375, width=104, text="v_proj", built_in="Q4a"),
-    Part(590, 310, width=334, text="split into H heads", built_in="Q4d"),
-    Part(590, 230, width=310, text="attention (left), H times", built_in="Q4a"),
-    Part(590, 155, width=334, text="merge the heads", built_in="Q4d"),
-    Part(590, 105, width=334, text="out_proj", built_in="Q4d"),
+
+ONE_HEAD = (
+    Part(20, width=180, level=4, text="query · key", built_in="Q4a"),
+    Part(20, width=180, level=3, text="÷ √d_head", built_in="Q4b"),
+    Part(20, width=180, level=2, text="mask, if there is one", built_in=LATER),
+    Part(20, width=180, level=1, text="softmax", built_in="Q4a"),
+    Part(20, width=300, level=0, text="weights · values", built_in="Q4a"),
 )
-COPIES = 9  # which part is drawn as a stack
-ARROWS = (  # each a line of points from the bottom up
-    ((80, 415), (80, 364)),
-    ((180, 415), (180, 364)),
-    ((130, 328), (130, 304)),
-    ((130, 268), (130, 254)),
-    ((130, 218), (130, 204)),
-    ((130, 168), (130, 134)),
-    ((310, 415), (310, 134)),
-    ((190, 98), (190, 70)),
-    ((590, 430), (590, 394)),
-    ((590, 412), (475, 412), (475, 394)),
-    ((590, 412), (705, 412), (705, 394)),
-    ((475, 358), (475, 329)),
-    ((590, 358), (590, 329)),
-    ((705, 358), (705, 329)),
-    ((475, 293), (475, 249)),
-    ((590, 293), (590, 249)),
-    ((705, 293), (705, 249)),
-    ((590, 203), (590, 174)),
-    ((590, 138), (590, 124)),
-    ((590, 88), (590, 70)),
+HEADS = (
+    Part(14, width=96, level=4, text="q_proj", built_in="Q4a"),
+    Part(122, width=96, level=4, text="k_proj", built_in="Q4a"),
+    Part(230, width=96, level=4, text="v_proj", built_in="Q4a"),
+    Part(14, width=312, level=3, text="split into H heads", built_in="Q4d"),
+    Part(14, width=300, level=2, text="one head, H times", built_in="Q4a"),
+    Part(14, width=312, level=1, text="merge the heads", built_in="Q4d"),
+    Part(14, width=312, level=0, text="out_proj", built_in="Q4d"),
 )
-LABELS = (  # x, y, text, bold
-    (20, 28, "One head", True),
-    (420, 28, "Several heads: multi-head attention", True),
-    (80, 432, "query", False),
-    (180, 432, "key", False),
-    (310, 432, "value", False),
-    (190, 58, "context", False),
-    (590, 450, "x", False),
-    (590, 58, "output", False),
-)
-SHAPES = (
-    (80, 450, "(Q, E)", "middle"),
-    (180, 450, "(K, E)", "middle"),
-    (310, 450, "(K, E)", "middle"),
-    (138, 316, "scores (Q, K)", "start"),
-    (138, 152, "weights (Q, K)", "start"),
-    (226, 58, "(Q, E)", "start"),
-    (602, 450, "(B, S, D)", "start"),
-    (483, 275, "(B, H, S, E)", "start"),
-    (598, 194, "(B, H, S, E)", "start"),
-    (622, 58, "(B, S, D)", "start"),
-)
+COPIED = "one head, H times"  # drawn as a stack
+ENTERS = TOP + STEP * 4 + BOX + 26  # where the arrows into the lowest boxes begin
 
 
-class AttentionDiagram:
-    """The drawing, for a notebook. Made by `attention_diagram`."""
-
-    def to_svg(self) -> str:
-        """One picture without scripts and links, on white."""
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-            f'width="{WIDTH}" height="{HEIGHT}" font-family="{FONT}">'
-            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-            f'markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="{LINE}"/></marker>'
-            f'</defs><rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
-            + "".join(map(_arrow, ARROWS))
-            + "".join(_box(part, stack=i == COPIES) for i, part in enumerate(PARTS))
-            + "".join(
-                _text(x, y, text, anchor="start" if bold else "middle", bold=bold)
-                for x, y, text, bold in LABELS
-            )
-            + "".join(_text(x, y, t, anchor=a, size=12, colour=SOFT) for x, y, t, a in SHAPES)
-            + "</svg>"
-        )
-
-    def to_html(self) -> str:
-        """The picture, the same in words, and a link for each question that builds a part."""
-        return figure_html(self.to_svg().encode(), ALT, after=f"<p>{_legend()}</p>")
-
-    def __repr__(self) -> str:
-        return ALT
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/html": self.to_html(), "text/plain": ALT}
-
-
-def attention_diagram() -> AttentionDiagram:
+def attention_diagram() -> Drawing:
     """The paper's Figure 2 as our own drawing, with shapes and the questions of lesson 04."""
-    return AttentionDiagram()
-
-
-def _legend() -> str:
-    """Which parts each question builds, as links within lesson 04 and to lesson 06."""
-    items = []
-    for name, link in LINKS.items():
-        parts = ", ".join(dict.fromkeys(part.text for part in PARTS if part.built_in == name))
-        title = f"lesson {name}" if name.isdigit() else name
-        # JupyterLab underlines no links in outputs, and their colour alone is too faint a sign.
-        there = f'<a href="{html.escape(link)}" style="text-decoration: underline">{title}</a>'
-        items.append(f"{there}: {html.escape(parts)}")
-    return "Where each part is built: " + "; ".join(items) + "."
-
-
-def _box(part: Part, *, stack: bool) -> str:
-    left, top = part.x - part.width // 2, part.y - BOX // 2
-    dashed = ' stroke-dasharray="5 4"' if part.built_in == "06" else ""
-    shape = (
-        f'width="{part.width}" height="{BOX}" rx="6" fill="{COLOURS[part.built_in]}" '
-        f'stroke="{LINE}"{dashed}/>'
-    )
-    shadows = [f'<rect x="{left + d}" y="{top - d}" {shape}' for d in (10, 5) if stack]
-    tag = f"lesson {part.built_in}" if part.built_in.isdigit() else part.built_in
-    return (
-        "".join(shadows)
-        + f'<rect x="{left}" y="{top}" {shape}'
-        + _text(left + 12, part.y + 5, part.text, anchor="start")
-        + _text(left + part.width - 10, part.y + 5, tag, anchor="end", size=11, colour=SOFT)
+    return Drawing(
+        Panel(
+            title="One head",
+            description="From bottom to top: query · key gives scores (Q, K), divided by √d_head, "
+            "masked if there is a mask, softmax, then the mean of the values by these weights: a "
+            "context (Q, E).",
+            body=_one_head(),
+            height=HEIGHT,
+        ),
+        Panel(
+            title="Several heads",
+            description="From bottom to top: three linear layers make queries, keys and values of "
+            "x (B, S, D); split into H heads (8 in the paper); one head, H times; merge; one more "
+            "linear layer.",
+            body=_several_heads(),
+            height=HEIGHT,
+        ),
+        caption=f"Each box names the question that builds it; magenta is what {BUILT_NOW} adds.",
     )
 
 
-def _arrow(points: tuple[tuple[int, int], ...]) -> str:
-    line = " ".join(f"{x},{y}" for x, y in points)
+def _one_head() -> str:
+    body = "".join(_rise(110, level) for level in range(1, 5))
+    body += arrow((270, ENTERS), (270, TOP + BOX)) + _leaves(170, "context", "(Q, E)")
+    for x, name, shape in ((65, "query", "(Q, E)"), (155, "key", "(K, E)")):
+        body += _enters(x, name, shape) + arrow((x, ENTERS), (x, ENTERS - 26))
+    body += _enters(270, "value", "(K, E)")
+    body += _shape(118, 3, "scores (Q, K)") + _shape(118, 0, "weights (Q, K)")
+    return body + "".join(map(_box, ONE_HEAD))
+
+
+def _several_heads() -> str:
+    body = ""
+    for x in (62, 170, 278):
+        body += arrow((170, ENTERS), (170, ENTERS - 13), (x, ENTERS - 13), (x, ENTERS - 26))
+        body += _rise(x, 4) + _rise(x, 3)
+    body += _rise(170, 2) + _rise(170, 1)
+    body += _leaves(170, "output", "(B, S, D)") + _enters(170, "x", "(B, S, D)")
+    shapes = ((3, "(B, S, D)"), (2, "(B, H, S, E)"), (1, "(B, H, S, E)"), (0, "(B, S, D)"))
+    body += "".join(_shape(178, level, shape) for level, shape in shapes)
+    return body + "".join(map(_box, HEADS))
+
+
+def _rise(x: float, level: int) -> str:
+    """An arrow from a box to the one above it."""
+    return arrow((x, TOP + STEP * level), (x, TOP + STEP * (level - 1) + BOX))
+
+
+def _shape(x: float, level: int, words: str) -> str:
+    """What an arrow carries up to a level, right of it."""
+    at = (x, TOP + STEP * level + BOX + 12)
+    return label(at, words, cls="aside", anchor="start")
+
+
+def _enters(x: float, name: str, shape: str) -> str:
+    return label((x, ENTERS + 13), name) + label((x, ENTERS + 30), shape, cls="aside")
+
+
+def _leaves(x: float, name: str, shape: str) -> str:
+    beside = (x + text_width(name) / 2 + 6, TOP - 34)
     return (
-        f'<polyline points="{line}" fill="none" stroke="{LINE}" stroke-width="1.4" '
-        'marker-end="url(#tip)"/>'
+        arrow((x, TOP), (x, TOP - 22))
+        + label((x, TOP - 34), name)
+        + label(beside, shape, cls="aside", anchor="start")
     )
 
 
-def _text(
-    x: int,
-    y: int,
-    text: str,
-    *,
-    anchor: str,
-    size: int = 14,
-    colour: str = INK,
-    bold: bool = False,
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return (
-        f'<text x="{x}" y="{y}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>'
-        f"{html.escape(text)}</text>"
+def _box(part: Part) -> str:
+    """A part, with what builds it as its second line: magenta if now, dashed if later."""
+    if part.built_in == LATER:
+        return _outline(part, dashes="4 4") + _words(part, f"lesson {LATER}")
+    copies = [_outline(part, shift=shift) for shift in (8, 4, 0) if part.text == COPIED]
+    box = sublayer(
+        (part.x, part.y),
+        part.text,
+        width=part.width,
+        height=BOX,
+        lesson=part.built_in,
+        colour="accent" if part.built_in == BUILT_NOW else "",
+    )
+    return "".join(copies) + box
+
+
+def _outline(part: Part, *, shift: float = 0, dashes: str | None = None) -> str:
+    return element(
+        "rect",
+        x=float(part.x + shift),
+        y=float(part.y - shift),
+        width=float(part.width),
+        height=float(BOX),
+        rx=8,
+        fill=ink("page"),
+        stroke=ink("line"),
+        stroke_dasharray=dashes,
+    )
+
+
+def _words(part: Part, aside: str) -> str:
+    middle = part.x + part.width / 2
+    return label((middle, part.y + BOX / 2 - 7), part.text) + label(
+        (middle, part.y + BOX / 2 + 8), aside, cls="aside"
     )

@@ -1,90 +1,83 @@
-"""The drawing of one head and of several: legible, inside its frame, and linked to its lesson."""
+"""The drawing of one head and of several: legible, inside its frame, in the order of the code."""
 
-import base64
-import itertools
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
+import torch
 
+from course_lib.model import MultiHeadAttention
 from course_lib.viz.diagram.attention_diagram import (
-    ARROWS,
     BOX,
+    HEADS,
     HEIGHT,
-    PARTS,
-    WIDTH,
+    LATER,
+    ONE_HEAD,
     attention_diagram,
 )
+from course_lib.viz.drawings.drawing import WIDTH
+from course_lib.viz.drawings.marks import text_width
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 SVG = "{http://www.w3.org/2000/svg}"
+PANELS = list(zip(attention_diagram().panels, (ONE_HEAD, HEADS), strict=True))
+each_panel = pytest.mark.parametrize(("panel", "parts"), PANELS)
 
 
-def drawing():
-    return ElementTree.fromstring(attention_diagram().to_svg())
+def texts(panel):
+    return list(ElementTree.fromstring(panel.svg()).iter(f"{SVG}text"))
 
 
-def test_every_box_stands_inside_the_frame():
-    for part in PARTS:
-        assert part.width / 2 <= part.x <= WIDTH - part.width / 2
-        assert BOX / 2 <= part.y <= HEIGHT - BOX / 2
+@each_panel
+def test_every_box_stands_inside_the_panel_and_overlaps_no_other(panel, parts):
+    for i, one in enumerate(parts):
+        assert one.x >= 0 and one.x + one.width <= WIDTH
+        assert one.y >= 0 and one.y + BOX <= HEIGHT
+        for other in parts[i + 1 :]:
+            beside = one.x + one.width <= other.x or other.x + other.width <= one.x
+            assert beside or abs(one.y - other.y) > BOX
 
 
-def test_every_text_fits_into_the_frame():
-    for text in drawing().iter(f"{SVG}text"):
-        width = 0.62 * int(text.get("font-size")) * len(text.text)
-        shift = {"start": 0, "middle": width / 2, "end": width}[text.get("text-anchor")]
-        assert int(text.get("x")) - shift >= 0
-        assert int(text.get("x")) - shift + width <= WIDTH
+@each_panel
+def test_every_text_fits_into_the_panel_and_a_part_s_name_into_its_box(panel, parts):
+    for text in texts(panel):
+        width = text_width(text.text, 12 if text.get("class") == "aside" else 14)
+        left = float(text.get("x")) - (width / 2 if text.get("text-anchor") == "middle" else 0)
+        assert left >= 0 and left + width <= WIDTH, text.text
+    for part in parts:
+        assert text_width(part.text) <= part.width - 8
 
 
-def test_no_two_boxes_overlap():
-    for i, one in enumerate(PARTS):
-        for other in PARTS[i + 1 :]:
-            apart = abs(one.x - other.x) >= (one.width + other.width) / 2
-            assert apart or abs(one.y - other.y) >= BOX
+@each_panel
+def test_each_part_says_below_its_name_which_question_or_lesson_builds_it(panel, parts):
+    words = [text.text for text in texts(panel)]
+    for part in parts:
+        below = words[words.index(part.text) + 1]
+        assert below == (f"lesson {LATER}" if part.built_in == LATER else part.built_in)
 
 
-def test_no_arrow_crosses_a_box():
-    for points in ARROWS:
-        for (x, y), (x_end, y_end) in itertools.pairwise(points):
-            for part in PARTS:
-                left, right = part.x - part.width / 2, part.x + part.width / 2
-                top, bottom = part.y - BOX / 2, part.y + BOX / 2
-                beside = max(x, x_end) < left or min(x, x_end) > right
-                assert beside or min(y, y_end) >= bottom or max(y, y_end) <= top
-
-
-def test_the_page_has_the_drawing_as_one_picture_with_its_words():
-    page = BeautifulSoup(attention_diagram().to_html(), "html.parser")
-    (image,) = page.find_all("img")
-    assert image["alt"] == repr(attention_diagram()) == page.figcaption.text
-    kind, _, code = image["src"].partition(",")
-    assert kind == "data:image/svg+xml;base64"
-    assert base64.b64decode(code).decode() == attention_diagram().to_svg()
-
-
-def test_each_part_says_which_question_or_lesson_builds_it():
-    words = [text.text for text in drawing().iter(f"{SVG}text")]
-    for part in PARTS:
-        assert words[words.index(part.text) + 1].removeprefix("lesson ") == part.built_in
-
-
-def test_its_links_lead_to_questions_of_the_lesson_and_to_other_lessons():
+def test_the_questions_are_those_of_the_lesson():
     lesson = nbformat.read(NOTEBOOKS / "04_attention_matmul.ipynb", as_version=4)
     text = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "markdown")
-    headings = {h.replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-    links = BeautifulSoup(attention_diagram().to_html(), "html.parser").find_all("a")
-    assert {link.text for link in links} == {"Q4a", "Q4b", "Q4d", "lesson 06"}
-    for link in links:
-        path, _, anchor = link["href"].partition("#")
-        assert anchor in headings if anchor else (NOTEBOOKS / path).exists()
+    asked = set(re.findall(r"^#+ (Q4[a-z])\.", text, re.MULTILINE))
+    assert {part.built_in for part in (*ONE_HEAD, *HEADS)} <= asked | {LATER}
 
 
-@pytest.mark.parametrize("kind", ["text/html", "text/plain"])
-def test_a_notebook_stores_the_same_text_each_time(kind):
-    first, second = (attention_diagram()._repr_mimebundle_() for _ in range(2))
-    assert first[kind] == second[kind]
+def test_what_question_d_builds_is_lit_and_nothing_else():
+    for panel, parts in PANELS:
+        lit = panel.body.count('stroke="var(--accent)"')
+        assert lit == sum(part.built_in == "Q4d" for part in parts)
+
+
+def test_the_linear_layers_stand_in_the_order_in_which_attention_calls_them():
+    layer = MultiHeadAttention(8, n_heads=2)
+    called = []
+    for name, module in layer.named_children():
+        module.register_forward_hook(lambda *_, name=name: called.append(name))
+    layer(*[torch.randn(1, 3, 8)] * 3)
+    from_below = sorted(HEADS, key=lambda part: (-part.level, part.x))
+    assert [part.text for part in from_below if part.text in called] == [
+        name for name in called if name.endswith("proj")
+    ]
