@@ -162,7 +162,9 @@ def _draw_cells(
     if len(answer) == len(numbers):
         return  # all alike
     for row in answer:
-        frame = Rectangle((-0.5, row - 0.5), 1, 1, fill=False, edgecolor=ACCENT, linewidth=2)
+        frame = Rectangle(
+            (-0.5, row - 0.5), 1, 1, fill=False, edgecolor=ACCENT, linewidth=2, zorder=5
+        )
         ax.add_patch(frame).set_clip_on(False)
         if legible:
             ax.get_yticklabels()[row].set(color=ACCENT, fontweight="bold")
