@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib.model import MultiHeadAttention
-from course_lib.viz.diagram.attention_diagram import (
+from course_lib.viz.drawings.attention.attention_diagram import (
     BOX,
     HEADS,
     HEIGHT,
@@ -20,7 +20,7 @@ from course_lib.viz.diagram.attention_diagram import (
 from course_lib.viz.drawings.drawing import WIDTH
 from course_lib.viz.drawings.marks import text_width
 
-NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[4] / "notebooks"
 SVG = "{http://www.w3.org/2000/svg}"
 PANELS = list(zip(attention_diagram().panels, (ONE_HEAD, HEADS), strict=True))
 each_panel = pytest.mark.parametrize(("panel", "parts"), PANELS)
