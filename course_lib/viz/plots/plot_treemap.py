@@ -29,7 +29,7 @@ def plot_treemap(
     Args:
         parts: group → part → number, such as the model's ``parameter_parts``.
         title: what the picture shows.
-        accent: the group that the title speaks of.
+        accent: the group that the title names.
 
     Raises:
         ValueError: there is no such group.
