@@ -1,10 +1,10 @@
 """Plots of tensors and tokens, and widgets that remain an image where no kernel runs."""
 
 from course_lib.viz.alt_text import describe
-from course_lib.viz.diagram.attention_diagram import AttentionDiagram, attention_diagram
 from course_lib.viz.diagram.model_diagram import ModelDiagram, model_diagram
 from course_lib.viz.display import show_figure
 from course_lib.viz.drawings.attention.attention_columns import attention_columns
+from course_lib.viz.drawings.attention.attention_diagram import attention_diagram
 from course_lib.viz.drawings.attention.attention_frames import draw_attention
 from course_lib.viz.drawings.attention.cache_steps import draw_cache_steps
 from course_lib.viz.drawings.attention.einsum_axes import draw_einsum
@@ -73,7 +73,6 @@ from course_lib.viz.widgets.quiz import Quiz, ShapeQuestion, predict_shape, quiz
 from course_lib.viz.widgets.schedule_widget import schedule_widget
 
 __all__ = [
-    "AttentionDiagram",
     "AttentionExplorer",
     "Branch",
     "Drawing",

@@ -31,6 +31,7 @@ _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "course",
     "path.simplify": False,
+    "image.composite_image": False,  # each heat map is drawn by itself
 }
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _NAMESPACE = re.compile(r"\{.*\}")

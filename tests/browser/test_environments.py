@@ -125,7 +125,7 @@ def _state(root, count, kind):
     if count:
         return "live"
     if kind in NEVER:
-        return "picture" if root.locator("img").count() else "text"
+        return "picture" if root.locator("img, svg.dw").count() else "text"
     assert STILL.search(root.inner_html()), kind
     return "answer folded" if root.locator("details").count() else "still picture, says so"
 

@@ -98,4 +98,12 @@ def test_a_palette_of_somebody_elses_stays_pixels():
 
 def test_the_tokens_of_a_batch_follow_the_theme():
     found = cells(plot_padding({"one": [torch.tensor([[5, 6, 0], [7, 0, 0]])]}, 0))
-    assert found == dict.fromkeys([(0, 0), (0, 1), (1, 0)], ("line", 1.0))
+    assert found == dict.fromkeys([(0, 0), (0, 1), (1, 0)], ("german", 1.0))
+
+
+def test_each_of_several_batches_in_one_plot_takes_its_colour_from_the_theme():
+    batches = [torch.tensor([[5, 6], [5, 0]]), torch.tensor([[7, 8]])]
+    svg = to_svg(plot_padding({"bucketed": batches}, 0))
+    drawn = ElementTree.fromstring(svg).findall(f".//{SVG}svg")
+    assert [batch.findall(f"{SVG}path")[-1].get("fill") for batch in drawn] == ["var(--german)"] * 2
+    assert "<image" not in svg

@@ -1,1 +1,1 @@
-"""Diagrams: the whole model, and the attention of the paper's Figure 2."""
+"""The live diagram of the whole model."""

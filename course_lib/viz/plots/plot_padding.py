@@ -13,11 +13,13 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from course_lib.viz.alt_text import set_alt_text, titled
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.plots.attention_summary import as_array
-from course_lib.viz.style import HATCHED, LINE, STYLE, styled
+from course_lib.viz.style import HATCHED, PAGE, STYLE, styled
 
 GAP = 2.0  # rows left free between two batches
 PAD = HATCHED | {"linewidth": 0.0}
+TOKEN = "german"  # the source's colour
 Batches = Sequence[Tensor | np.ndarray]
 
 
@@ -47,7 +49,7 @@ def padding_share(batches: Batches, pad_id: int) -> float:
 def plot_padding(
     orders: Mapping[str, Batches], pad_id: int, *, title: str = "Padding and text"
 ) -> Figure:
-    """The same sentences batched in several ways, side by side, on the same scale.
+    """The same source sentences batched in several ways, side by side, on the same scale.
 
     Args:
         orders: name, such as "as they come" or "bucketed" → its batches of token ids (B, S).
@@ -60,7 +62,7 @@ def plot_padding(
     if not orders:
         raise ValueError("expected at least one way to batch, got none: pass {name: batches}")
     shares = {name: padding_share(batches, pad_id) for name, batches in orders.items()}
-    figure = Figure(figsize=(max(5.0, 1.0 + 3.6 * len(orders)), 4.8), layout="constrained")
+    figure = Figure(figsize=(max(5.0, 0.2 + 3.38 * len(orders)), 4.8), layout="constrained")
     columns = figure.subplots(1, len(orders), squeeze=False, sharex=True, sharey=True)[0]
     width, height = 0.0, 0.0
     for ax, (name, batches) in zip(columns, orders.items(), strict=True):
@@ -74,7 +76,7 @@ def plot_padding(
     columns[0].set(xlim=(0, width), ylim=(height, 0))  # shared with the others
     columns[0].set_yticks([])  # rows in the gaps between batches are not sentences
     columns[0].set_ylabel("sentences, batch below batch")
-    handles = [Patch(color=LINE, label="token"), Patch(**PAD, label="pad")]
+    handles = [Patch(color=COLOURS[TOKEN].light, label="token"), Patch(**PAD, label="pad")]
     figure.legend(handles=handles, loc="outside lower left", ncols=2)
     listed = ", ".join(f"{share:.1%} ({name})" for name, share in shares.items())
     return set_alt_text(figure, titled(title, f"share of the tokens that is padding: {listed}."))
@@ -92,12 +94,14 @@ def _draw_batches(ax: Axes, batches: Batches, pad_id: int) -> tuple[float, float
         ax.add_patch(Rectangle((0, top), length, n_rows, **PAD))
         ax.imshow(
             np.ma.MaskedArray(np.zeros(real.shape), mask=~real),
-            cmap=ListedColormap([LINE], name="line"),
+            cmap=ListedColormap([COLOURS[TOKEN].light], name=TOKEN),
             extent=(0, length, top + n_rows, top),
             aspect="auto",
             interpolation="nearest",
             zorder=2,  # above the block: matplotlib would put images below it
         )
+        seams = np.arange(top + 1, top + n_rows)  # between two sentences
+        ax.hlines(seams, 0, length, color=PAGE, linewidth=0.8, zorder=3)
         top, width = top + n_rows + GAP, max(width, length)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)

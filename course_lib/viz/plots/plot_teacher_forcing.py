@@ -10,11 +10,10 @@ from matplotlib.patches import Patch
 
 from course_lib.viz.alt_text import set_alt_text
 from course_lib.viz.drawings.colours import COLOURS
-from course_lib.viz.style import FILL, HATCHED, LINE, REFERENCE, new_axes, styled
+from course_lib.viz.style import HATCHED, REFERENCE, new_axes, styled
 
 INPUT_ROW, LABEL_ROW = 1.0, 0.0  # heights of the two rows
-TOKEN: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "linewidth": 1.2}
-LABEL: dict[str, Any] = {
+TOKEN: dict[str, Any] = {  # of English, which the decoder reads and writes
     "facecolor": COLOURS["english-box"].light,
     "edgecolor": COLOURS["english"].light,
     "linewidth": 1.2,
@@ -43,11 +42,11 @@ def plot_teacher_forcing(
     """
     _check(inputs, labels)
     column = max(0.85, 0.25 + 0.1 * max(map(len, [*inputs, *labels])))
-    ax = new_axes(width=2.0 + column * len(inputs), height=2.9)
+    ax = new_axes(width=max(6.96, 2.0 + column * len(inputs)), height=2.6)
     for step, (token, label) in enumerate(zip(inputs, labels, strict=True)):
         scored = label != PAD
         _draw_box(ax, (step, INPUT_ROW), token, HIDDEN if token == PAD else TOKEN)
-        _draw_box(ax, (step, LABEL_ROW), label, LABEL if scored else HIDDEN)
+        _draw_box(ax, (step, LABEL_ROW), label, TOKEN if scored else HIDDEN)
         if scored:
             _draw_arrow(ax, (step, INPUT_ROW), (step, LABEL_ROW), dashed=False)
             if step + 1 < len(inputs):

@@ -3,44 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
-from course_lib.viz.style import LINES, PAGE, figure_of, new_axes, styled
+from course_lib.viz.style import ACCENT, LINE, PAGE, SOFT, new_axes, styled
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height
 CHARACTER, TEXT_HEIGHT = 0.085, 0.6  # inches needed for a character and for three lines
-WIDTH, HEIGHT = 7.6, 3.9  # of the treemap, in inches
+CHARACTERS_BELOW = 90
+WIDTH, HEIGHT = 8.5, 4.2  # of the treemap, in inches
 
 
 @styled
-def plot_treemap(parts: Mapping[str, Mapping[str, int]], *, title: str) -> Axes:
-    """Areas proportional to numbers: a colour for each group, with a rectangle for each part.
+def plot_treemap(
+    parts: Mapping[str, Mapping[str, int]], *, title: str, accent: str | None = None
+) -> Axes:
+    """Areas proportional to numbers: a rectangle for each part, the parts of a group side by side.
+
+    Parts that are too small for their words are listed below.
 
     Args:
         parts: group → part → number, such as the model's ``parameter_parts``.
-        title: what the picture shows; the total is added to it.
+        title: what the picture shows.
+        accent: the group that the title names.
+
+    Raises:
+        ValueError: there is no such group.
     """
+    if accent not in {None, *parts}:
+        raise ValueError(f"accent must be one of {', '.join(parts)}, got {accent!r}")
     groups = {group: sum(sizes.values()) for group, sizes in parts.items()}
     total = sum(groups.values())
-    ax = new_axes(width=8.0, height=5.2)
+    ax = new_axes(width=8.8, height=5.4)
     outer = squarify(list(groups.values()), (0.0, 0.0, WIDTH, HEIGHT))
-    handles = []
-    for i, ((group, size), box) in enumerate(zip(groups.items(), outer, strict=True)):
-        colour = LINES[i % len(LINES)]
+    unnamed = []
+    for (group, size), box in zip(groups.items(), outer, strict=True):
         inner = squarify(list(parts[group].values()), box)
+        named = False
         for (part, count), rectangle in zip(parts[group].items(), inner, strict=True):
-            _draw_part(ax, rectangle, f"{group}\n{part}", count, total, colour)
-        if min(box[2:]) > TEXT_HEIGHT:  # a frame would cover a small box
-            ax.add_patch(Rectangle(box[:2], *box[2:], fill=False, edgecolor=PAGE, linewidth=4))
-        label = f"{group}: {size:,} ({percentage(size / total)})"
-        handles.append(Patch(facecolor=to_rgba(colour, 0.35), edgecolor=colour, label=label))
-    ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), title=f"{title}: {total:,}")
+            named |= _draw_part(
+                ax, rectangle, f"{group}\n{part}", count, total, is_lit=group == accent
+            )
+        if not named:
+            unnamed.append(f"{group} {size:,} ({percentage(size / total)})")
+    ax.set(xlim=(0, WIDTH), ylim=(0, HEIGHT), title=title)
     ax.set_axis_off()
-    figure_of(ax).legend(handles=handles, loc="outside lower left", ncols=2)
+    if unnamed:
+        words = fill(f"too small for words: {', '.join(unnamed)}", CHARACTERS_BELOW)
+        ax.text(0, -0.14, words, ha="left", va="top", fontsize=10, color=SOFT)
     return ax
 
 
@@ -92,15 +106,19 @@ def _worst_ratio(areas: Sequence[float], side: float) -> float:
     return max(max(depth * depth / area, area / (depth * depth)) for area in areas)
 
 
-def _draw_part(ax: Axes, box: Box, name: str, count: int, total: int, colour: str) -> None:
+def _draw_part(ax: Axes, box: Box, name: str, count: int, total: int, *, is_lit: bool) -> bool:
+    """Draw a rectangle, and its words if there is room for them: returns whether there was."""
     left, bottom, width, height = box
-    look: dict[str, Any] = {"facecolor": to_rgba(colour, 0.35), "edgecolor": PAGE}
-    look["linewidth"] = 1.0 if min(width, height) > TEXT_HEIGHT else 0.0
+    colour = ACCENT if is_lit else LINE
+    look: dict[str, Any] = {"facecolor": to_rgba(colour, 0.22), "edgecolor": PAGE}
+    look["linewidth"] = 3.0 if min(width, height) > TEXT_HEIGHT else 0.0
     ax.add_patch(Rectangle((left, bottom), width, height, **look, label=name.replace("\n", ": ")))
     text = f"{name}\n{count:,} ({percentage(count / total)})"
     needed = CHARACTER * max(map(len, text.split("\n")))
     horizontal = needed <= width and height >= TEXT_HEIGHT
-    if horizontal or (needed <= height and width >= TEXT_HEIGHT):
-        middle = (left + width / 2, bottom + height / 2)
-        angle = 0 if horizontal else 90
-        ax.text(*middle, text, ha="center", va="center", fontsize=9.5, rotation=angle)
+    if not horizontal and not (needed <= height and width >= TEXT_HEIGHT):
+        return False
+    middle = (left + width / 2, bottom + height / 2)
+    angle = 0 if horizontal else 90
+    ax.text(*middle, text, ha="center", va="center", fontsize=9.5, rotation=angle)
+    return True

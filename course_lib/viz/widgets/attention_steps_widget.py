@@ -1,22 +1,39 @@
 """Lesson 04: attention, step by step, for one query."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.viz.drawings.colours import COLOURS
+from course_lib.viz.drawings.marks import signed
 from course_lib.viz.plots.attention_summary import top_keys
-from course_lib.viz.plots.heatmaps import KEY_AXIS, QUERY_AXIS
-from course_lib.viz.style import REFERENCE, styled
+from course_lib.viz.plots.heatmaps import draw_matrix
+from course_lib.viz.style import ACCENT, INK, PAGE, SOFT, STYLE, Quantity, brightness, styled
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
-MAX_NUMBERED_BARS = 24
-# Scores, scaled scores, weights and context.
-STAGES = [COLOURS[name].light for name in ("positive", "positive", "attention", "positive")]
+# Inches: height and width of a cell, from one column to the next, the most for all rows.
+CELL, WIDE, GAP, MOST_HEIGHT, LEGIBLE, LEAST_WIDTH = 0.3, 0.85, 0.3, 7.2, 0.2, 6.96
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step's numbers: a row for each query, and the names of its columns."""
+
+    name: str
+    values: Tensor
+    names: Sequence[str]
+    quantity: Quantity = "value"
+
+    def row(self, query: int) -> Stage:
+        """The numbers of one query alone."""
+        return replace(self, values=self.values[query])
 
 
 def attention_steps_widget(
@@ -56,29 +73,25 @@ def attention_steps_widget(
     weights = (scores / root).softmax(dim=-1)
     context = weights @ value
     stages = [
-        ("1 scores\nquery · key", scores, tokens),
-        (f"2 scaled\nscores / {root:.3g}", scores / root, tokens),
-        ("3 weights\nsoftmax", weights, tokens),
-        ("4 context\nweights @ values", context, names),
+        Stage("score", scores, tokens),
+        Stage(f"÷ {root:.3g}", scores / root, tokens),
+        Stage("weight", weights, tokens, quantity="attention"),
+        Stage("context", context, names),
     ]
 
-    @styled
     def draw(query: int = start, steps: int = 4) -> DrawnFigure:
-        rows = max(len(tokens), min(len(names), MAX_NUMBERED_BARS))
-        figure = Figure(figsize=(8.8, 1.6 + 0.24 * rows), layout="constrained")
-        # Scores and scaled scores share a scale, so that the effect of the division shows.
-        x_limits = _limits(scores[query]), _limits(scores[query]), (0.0, 1.25), _limits(context)
-        panels = zip(figure.subplots(1, 4), stages, x_limits, STAGES, strict=True)
-        for i, (ax, (title, matrix, labels), limits, colour) in enumerate(panels):
-            _draw_bars(ax, matrix[query].numpy(), colour)
-            ax.set(title=title, xlim=limits, xlabel=title.split()[1].rstrip("s"))
-            ax.title.set_fontsize(11)
-            ax.set_visible(i < steps)
-            named = i in (0, 3) and len(labels) <= MAX_NUMBERED_BARS
-            ax.set_yticks(range(len(labels)) if named else [], labels if named else [])
-        figure.axes[0].set_ylabel(KEY_AXIS)
-        figure.suptitle(f"{QUERY_AXIS}: {query} {tokens[query]}", x=0.01, ha="left", fontsize=13)
-        row = stages[min(steps, 3) - 1][1][query]
+        answer = _answers(scores[query])
+        figure = _draw_stages([stage.row(query) for stage in stages], answer, steps=steps)
+        asks = f"{tokens[query]!r} asks"
+        best = float(weights[query].max())
+        if steps < 3:
+            title = f"{asks}: its query against every key"
+        elif len(answer) == 1:
+            title = f"{asks}, {tokens[answer[0]]!r} answers: {best:.2f}"
+        else:
+            title = f"{asks}, {len(answer)} keys answer alike: {best:.2f} each"
+        figure.suptitle(title, x=0.01, ha="left", fontsize=STYLE["axes.titlesize"])
+        row = stages[min(steps, 3) - 1].values[query]
         verb = "attends most to" if steps > 2 else "matches best"
         text = f"Step {steps} of 4: {tokens[query]!r} {verb}: {top_keys(row, tokens)}."
         if steps == 4:
@@ -99,20 +112,59 @@ def _one_head(x: Tensor) -> Tensor:
     return x.reshape(x.shape[-2:])
 
 
-def _limits(values: Tensor) -> tuple[float, float]:
-    """Ends of an axis, with a margin for the number at the end of a bar."""
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    margin = 0.5 * (high - low or 1.0)
-    return low - margin * (low < 0), high + margin
+def _answers(scores: Tensor) -> list[int]:
+    """The keys with the highest score: one, or several that score alike."""
+    return (scores >= scores.max() - 1e-4).nonzero().flatten().tolist()
 
 
-def _draw_bars(ax: Axes, values: np.ndarray, colour: str) -> None:
-    """Draw a bar for each number, and the number at its end if there is room for all."""
-    bars = ax.barh(range(len(values)), values, color=colour)
-    if len(values) <= MAX_NUMBERED_BARS:
-        ax.bar_label(bars, fmt="{:.2f}", padding=3, fontsize=8.5)
-        ax.set_xticks([])  # the numbers are written at the bars
-    ax.axvline(0, color=REFERENCE, linewidth=1)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
+@styled
+def _draw_stages(rows: Sequence[Stage], answer: Sequence[int], *, steps: int) -> Figure:
+    """A column of cells for each stage, a row for each key; the context below its names."""
+    longest = max(len(word) for stage in rows for word in stage.names)
+    left, cells = 0.4 + 0.09 * longest, max(len(stage.names) for stage in rows)
+    cell = min(CELL, MOST_HEIGHT / cells)
+    width, height = 2 * left + 4 * (WIDE + GAP) + GAP, 1.0 + cell * cells
+    figure = Figure(figsize=(max(LEAST_WIDTH, width), height))
+    x = left
+    for i, stage in enumerate(rows):
+        x += left + GAP if i == 3 else 0  # room for the names of the values
+        tall = cell * len(stage.names)
+        bottom = 0.1 + cell * cells - tall
+        across, up = figure.get_size_inches()
+        ax = figure.add_axes((x / across, bottom / up, WIDE / across, tall / up))
+        # Scores and scaled scores share a scale, so that the effect of the division shows.
+        largest = float(rows[0 if i < 2 else i].values.abs().max()) or 1.0
+        limits = (0.0, 1.0) if stage.quantity == "attention" else (-largest, largest)
+        _draw_cells(ax, stage, answer if i < 3 else [], limits, room=cell)
+        ax.tick_params(labelleft=i in (0, 3))
+        ax.set_visible(i < steps)
+        x += WIDE + GAP
+    return figure
+
+
+def _draw_cells(
+    ax: Axes, stage: Stage, answer: Sequence[int], limits: tuple[float, float], *, room: float
+) -> None:
+    """One column: each number in its cell but zeros, the answer's row in the accent colour."""
+    numbers = stage.values.numpy()
+    image = draw_matrix(ax, np.ma.MaskedArray(numbers[:, None]), limits, quantity=stage.quantity)
+    ax.set_title(stage.name, fontsize=11, color=SOFT, loc="center")
+    ax.set_xticks([])
+    legible = room >= LEGIBLE
+    ax.set_yticks(range(len(stage.names)) if legible else [], stage.names if legible else [])
+    ax.tick_params(length=0, labelcolor=INK)
+    for row, number in enumerate(numbers.tolist()):
+        text = signed(number, 2)
+        if legible and float(f"{number:.2f}") != 0:
+            dark = brightness(image.cmap(image.norm(number))) < 0.55
+            colour = PAGE if dark else INK if row in answer or not answer else SOFT
+            ax.text(0, row, text, ha="center", va="center", color=colour)
+    if len(answer) == len(numbers):
+        return  # all alike
+    for row in answer:
+        frame = Rectangle(
+            (-0.5, row - 0.5), 1, 1, fill=False, edgecolor=ACCENT, linewidth=2, zorder=5
+        )
+        ax.add_patch(frame).set_clip_on(False)
+        if legible:
+            ax.get_yticklabels()[row].set(color=ACCENT, fontweight="bold")

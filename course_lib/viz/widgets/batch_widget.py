@@ -18,7 +18,7 @@ def batch_widget(lengths: Sequence[int], bucket: Batcher) -> InteractiveFigure:
     """Move the token budget; see the padding in batches in corpus order, and bucketed by length.
 
     Args:
-        lengths: of each sentence, in the order of the corpus.
+        lengths: of each source sentence, in the order of the corpus.
         bucket: from (lengths, max_tokens) to batches of indices, such as the library's ``bucket``
             or your own.
 
@@ -45,8 +45,8 @@ def batch_widget(lengths: Sequence[int], bucket: Batcher) -> InteractiveFigure:
             )
         orders = {"in corpus order": in_order(lengths, max_tokens), "bucketed": bucketed}
         filled = {name: [_fill(lengths, b) for b in batches] for name, batches in orders.items()}
-        title = f"At most {max_tokens} tokens per batch, {len(lengths)} sentences"
         before, after = (padding_share(batches, PAD_ID) for batches in filled.values())
+        title = f"At most {max_tokens} tokens per batch: {before:.0%} padding, bucketed {after:.0%}"
         return plot_padding(filled, PAD_ID, title=title), (
             f"With at most {max_tokens} tokens per batch, {len(orders['in corpus order'])} batches "
             f"in corpus order are {before:.1%} padding; {len(bucketed)} bucketed ones {after:.1%}."

@@ -49,10 +49,11 @@ def config_widget() -> InteractiveFigure:
         count = count_parameters(config)
         parts = parameter_parts(config)
         memory, flops = BYTES * count / 1e9, flops_per_token(config) / 1e6
-        cost = f"{memory:.2f} GB to train, {flops:,.0f} million FLOPs for a pair of tokens"
-        ax = plot_treemap(parts, title=f"{cost}\nParameters")
         sizes = {kind: sum(part.values()) for kind, part in parts.items()}
         kind = max(sizes, key=sizes.__getitem__)
+        title = f"{kind} is {sizes[kind] / count:.0%} of {count:,} parameters".capitalize()
+        title += f"\n{memory:.2f} GB to train, {flops:,.0f} million FLOPs for a pair of tokens"
+        ax = plot_treemap(parts, title=title, accent=kind)
         return ax, (
             f"{count:,} parameters, of which {sizes[kind] / count:.0%} {kind}. In float32, "
             f"weights, gradients and Adam's two moments take {memory:.2f} GB. A forward pass takes "

@@ -135,7 +135,7 @@ def einsum_widget() -> InteractiveFigure:
 def _draw_axes(parsed: Subscripts, size: Mapping[str, int]) -> Axes:
     """A row for each tensor, a column for each letter: one column is one axis."""
     rows = [*zip("ABC", parsed.operands, strict=False), ("result", parsed.result)]
-    ax = new_axes(width=8.0, height=1.5 + 0.78 * len(rows))
+    ax = new_axes(width=6.96, height=1.5 + 0.9 * len(rows))
     for row, (name, letters) in enumerate(rows):
         ax.text(-0.75, row, name, ha="right", va="center", fontsize=12)
         for column, letter in enumerate(parsed.letters):
@@ -168,6 +168,6 @@ def _draw_box(
     ax.add_patch(box)
     positions = ", ".join(str(i) for i, c in enumerate(letters) if c == letter)
     backing = {"facecolor": box.get_facecolor(), "edgecolor": "none", "pad": 1.0}
-    ax.text(column, row - 0.13, letter, ha="center", va="center", fontsize=14, bbox=backing)
+    ax.text(column, row - 0.17, letter, ha="center", va="center", fontsize=14, bbox=backing)
     text = f"{'axes' if ',' in positions else 'axis'} {positions}\nsize {size}"
-    ax.text(column, row + 0.17, text, ha="center", va="center", fontsize=8, bbox=backing)
+    ax.text(column, row + 0.15, text, ha="center", va="center", fontsize=9, bbox=backing)

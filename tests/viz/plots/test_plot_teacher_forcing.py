@@ -1,6 +1,8 @@
 import pytest
+from matplotlib.colors import to_hex
 
 from course_lib.viz.alt_text import describe
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.plots.plot_teacher_forcing import plot_teacher_forcing
 
 INPUTS, LABELS = "<bos> the dog .".split(), "the dog . <eos>".split()
@@ -58,3 +60,9 @@ def test_labels_that_are_not_shifted_by_one_are_refused():
 def test_rows_of_different_lengths_are_refused(inputs, labels):
     with pytest.raises(ValueError, match=r"one label for each .* use target\[:, :-1\] and target"):
         plot_teacher_forcing(inputs, labels)
+
+
+def test_the_english_of_both_rows_is_orange():
+    ax = plot_teacher_forcing(INPUTS, LABELS)
+    boxes = [text.get_bbox_patch() for text in ax.texts if text.get_text()]
+    assert {to_hex(box.get_edgecolor()) for box in boxes} == {COLOURS["english"].light}

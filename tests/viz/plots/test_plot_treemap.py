@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 
 from course_lib.model import parameter_parts, preset
 from course_lib.viz.display import to_png
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.plots.plot_treemap import percentage, plot_treemap, squarify
 
 
@@ -21,26 +23,41 @@ def test_areas_are_proportional_to_their_numbers():
     assert {name: area / whole for name, area in areas.items()} == pytest.approx(
         {"a: x": 0.6, "a: y": 0.3, "b: z": 0.1}
     )
-    assert ax.get_title(loc="left") == "Sizes: 1,000"
-    legend = [text.get_text() for text in ax.figure.legends[0].get_texts()]
-    assert legend == ["a: 900 (90.0%)", "b: 100 (10.0%)"]
+    assert ax.get_title(loc="left") == "Sizes"
+
+
+def test_the_group_of_the_title_alone_is_lit_and_another_one_is_refused():
+    parts = {"a": {"x": 600, "y": 300}, "b": {"z": 100}}
+    ax = plot_treemap(parts, title="Sizes", accent="a")
+    lit = {
+        f.get_label() for f in fields(ax) if to_hex(f.get_facecolor()) == COLOURS["accent"].light
+    }
+    assert lit == {"a: x", "a: y"}
+    with pytest.raises(ValueError, match="accent must be one of a, b, got 'c'"):
+        plot_treemap(parts, title="Sizes", accent="c")
+
+
+def test_a_group_without_room_for_words_is_named_below_with_its_share():
+    ax = plot_treemap({"a": {"x": 9_999}, "b": {"z": 1}}, title="Sizes")
+    assert ax.texts[-1].get_text() == "too small for words: b 1 (< 0.1%)"
 
 
 @pytest.mark.parametrize("name", ["small", "paper_base", "fastai_qa", "wmt14_de_en", "naive_mt"])
-def test_every_label_fits_its_rectangle_and_the_legend_the_figure(name):
+def test_every_label_fits_its_rectangle_and_the_line_below_the_figure(name):
     ax = plot_treemap(parameter_parts(preset(name)), title=name)
     to_png(ax)
     renderer = FigureCanvasAgg(ax.figure).get_renderer()
     boxes = [field.get_window_extent(renderer) for field in fields(ax)]
-    assert ax.texts
-    for text in ax.texts:
+    below = [text for text in ax.texts if text.get_text().startswith("too small")]
+    assert len(ax.texts) > len(below)
+    for text in set(ax.texts) - set(below):
         words = text.get_window_extent(renderer)
         assert any(
             box.x0 <= words.x0 and words.x1 <= box.x1 and box.y0 <= words.y0 and words.y1 <= box.y1
             for box in boxes
         ), text.get_text()
-    legend = ax.figure.legends[0].get_window_extent(renderer)
-    assert legend.x0 >= 0 and legend.x1 <= ax.figure.bbox.x1
+    for words in (text.get_window_extent(renderer) for text in below):
+        assert words.x0 >= 0 and words.x1 <= ax.figure.bbox.x1 and words.y0 >= 0
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=12).filter(any))

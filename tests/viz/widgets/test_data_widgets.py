@@ -50,10 +50,23 @@ def test_each_step_of_attention_agrees_with_the_library():
     context, weights = course.attention_matmul(query, key, value)
     for row in range(4):
         figure, words = shown.draw(query=row, steps=4)
-        bars = [[bar.get_width() for bar in ax.containers[0]] for ax in figure.axes]
-        assert torch.allclose(torch.tensor(bars[2]), weights[0, 0, row].double(), atol=1e-6)
-        assert torch.allclose(torch.tensor(bars[3]), context[0, 0, row].double(), atol=1e-6)
+        cells = [torch.tensor(ax.images[0].get_array().data[:, 0]) for ax in figure.axes]
+        assert torch.allclose(cells[2], weights[0, 0, row], atol=1e-6)
+        assert torch.allclose(cells[3], context[0, 0, row], atol=1e-6)
+        best = int(weights[0, 0, row].argmax())
+        framed = [patch.get_y() + 0.5 for patch in figure.axes[2].patches]
+        assert framed == [best] and figure.get_suptitle() == (
+            f"{'abcd'[row]!r} asks, {'abcd'[best]!r} answers: {weights[0, 0, row, best]:.2f}"
+        )
         assert words.startswith(f"Step 4 of 4: {'abcd'[row]!r} attends most to")
+
+
+def test_keys_with_equal_scores_answer_alike_and_a_zero_is_not_written():
+    key = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    query = torch.tensor([[1.0, 0.0]]).repeat(3, 1)
+    figure, _ = attention_steps_widget(query, key, torch.eye(3), list("abc")).draw(query=0, steps=3)
+    assert figure.get_suptitle() == "'a' asks, 2 keys answer alike: 0.40 each"
+    assert [text.get_text() for text in figure.axes[0].texts] == ["1.00", "1.00"]
 
 
 def test_later_steps_are_neither_drawn_nor_described():
