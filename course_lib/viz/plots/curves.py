@@ -21,13 +21,11 @@ from course_lib.viz.style import (
     DOTTED,
     INK,
     LINE,
-    LINES,
     SOFT,
     STYLE,
     dress,
     figure_of,
     new_axes,
-    palette,
     plain_ticks,
     styled,
     written,
@@ -237,17 +235,6 @@ def plot_bars(
     _draw_baselines(ax, baselines or {})
     words = f"{value} by {group}: {extremes(bars, decimals)}.{_dotted(baselines)}"
     return set_alt_text(ax, titled(title, words))
-
-
-def line_look(index: int, total: int) -> tuple[ColorType, str]:
-    """Colour and dashes of one of several parts, such as heads, that each need a colour.
-
-    Up to eight get distinct colours; more are taken as a series and get a colour gradient.
-    """
-    if total <= len(LINES):
-        return LINES[index], DASHES[index % len(DASHES)]
-    share = PALEST + (1 - PALEST) * index / (total - 1)
-    return palette("attention", signed=False)(share), "-"
 
 
 def _dotted(baselines: Mapping[str, float] | None) -> str:
