@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,6 +28,7 @@ class Stage:
 
     name: str
     values: Tensor
+    _: KW_ONLY
     names: Sequence[str]
     quantity: Quantity = "value"
 
@@ -73,10 +74,10 @@ def attention_steps_widget(
     weights = (scores / root).softmax(dim=-1)
     context = weights @ value
     stages = [
-        Stage("score", scores, tokens),
-        Stage(f"÷ {root:.3g}", scores / root, tokens),
-        Stage("weight", weights, tokens, quantity="attention"),
-        Stage("context", context, names),
+        Stage("score", scores, names=tokens),
+        Stage(f"÷ {root:.3g}", scores / root, names=tokens),
+        Stage("weight", weights, names=tokens, quantity="attention"),
+        Stage("context", context, names=names),
     ]
 
     def draw(query: int = start, steps: int = 4) -> DrawnFigure:

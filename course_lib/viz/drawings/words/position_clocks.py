@@ -12,9 +12,9 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
 from course_lib.viz.drawings.marks import arrow, element, label, number, signed, vector
 
-# First one position at a time, for the fast hand; then a whole turn or more of it from one frame to
-# the next, so that it stands still near twelve and the slower ones are seen to move.
-POSITIONS = (0, 1, 2, 3, 5, 19, 44)
+# First for the fast hand; then three turns of it or more from one frame to the next, so that it
+# stands near twelve and the slower ones are seen to move.
+POSITIONS = (0, 1, 5, 19, 44)
 MOST_PAIRS, LARGEST_RADIUS, LARGEST_CELL = 8, 36.0, 42.0
 SPEED_AT, CLOCKS_AT = 36, 58
 ROWS_AT, STRIP = 62.0, 28.0  # of the table beside: where its rows begin, and how high they are
@@ -24,7 +24,7 @@ def draw_position_clocks(
     table: Float[Tensor, "positions d_model"],
     positions: Sequence[int] = POSITIONS,
     *,
-    start: int = 4,
+    start: int = 2,
     caption: str = "",
 ) -> Film:
     """Draw a few positions, each as a row of clocks and as its row of the table, framed there.

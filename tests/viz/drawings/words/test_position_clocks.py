@@ -107,7 +107,7 @@ def test_every_word_lies_in_the_panel():
 
 def test_numbers_fit_into_their_cells_or_are_left_out():
     for d_model in (8, 10, 12, 16):
-        panel = draw_position_clocks(sinusoidal_positions(61, d_model)).panels[10]
+        panel = draw_position_clocks(sinusoidal_positions(61, d_model)).panels[6]
         cell = float(next(r for r in elements(panel, "rect")).get("width"))
         numbers = [text for text in texts(panel) if "." in text]
         assert all(text_width(number, 12) < cell - 4 for number in numbers)
