@@ -7,35 +7,40 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
+from matplotlib.offsetbox import AnnotationBbox, TextArea, VPacker
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from course_lib.viz.alt_text import alt_sentence, set_alt_text, short_number
-from course_lib.viz.style import (
-    ACCENT,
-    FILL,
-    INK,
-    LINE,
-    PAGE,
-    REFERENCE,
-    figure_of,
-    new_axes,
-    styled,
-)
+from course_lib.viz.drawings.colours import COLOURS
+from course_lib.viz.style import ACCENT, INK, LINE, PAGE, SOFT, WIDTH, new_axes, styled
 
 Fate = Literal["kept", "ended", "dropped"]
 Tokens = tuple[str, ...]
+Spot = tuple[float, float]  # step, row
 
-# Each fate has a frame as well as a colour, so that colour is not needed to tell them apart.
-FRAMES: dict[Fate, dict[str, Any]] = {
-    "kept": {"facecolor": FILL, "edgecolor": LINE, "linewidth": 1.2},
-    "ended": {"facecolor": FILL, "edgecolor": INK, "linewidth": 2.2},
-    "dropped": {"facecolor": PAGE, "edgecolor": LINE, "linewidth": 1.0, "linestyle": "--"},
+Look = Literal["best", "found", "dropped"]
+
+# As in the drawings of searches. What was left behind is dashed, so that colour is not needed.
+FRAMES: dict[Look, dict[str, Any]] = {
+    "best": {"facecolor": PAGE, "edgecolor": ACCENT, "linewidth": 2.0},
+    "found": {
+        "facecolor": COLOURS["english-box"].light,
+        "edgecolor": COLOURS["english"].light,
+        "linewidth": 1.0,
+    },
+    "dropped": {"facecolor": PAGE, "edgecolor": LINE, "linewidth": 1.0, "linestyle": (0, (4, 3))},
 }
-BEST = ACCENT
+LINES: dict[Look, dict[str, Any]] = {
+    "best": {"edgecolor": ACCENT, "linewidth": 2.4, "zorder": 1.2},
+    "found": {"edgecolor": LINE, "linewidth": 1.2, "zorder": 1.1},
+    "dropped": {"edgecolor": LINE, "linewidth": 1.2, "linestyle": (0, (4, 3)), "zorder": 1.0},
+}
 ROOT = "<bos>"
-COLUMN, CHARACTER, ROW = 0.35, 0.075, 0.45  # inches: least width of a step, a letter, a leaf
+COLUMN, CHARACTER, ROW = 0.35, 0.08, 0.48  # inches: least width of a step, a letter, a leaf
+DIGITS = 4  # of a probability
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,12 @@ def plot_beam(
 ) -> Axes:
     """A tree that grows to the right, a column for each step, the most probable branch on top.
 
+    Words stand in the boxes of English, which the decoder writes.
+
     Args:
         branches: in any order; each extends another by one token, or the root.
         title: what the picture shows.
-        best: the tokens of the branch whose path is drawn thick.
+        best: the tokens of the branch whose path has the accent.
 
     Raises:
         ValueError: there is no branch, two are the same, one has no tokens, one extends a prefix
@@ -72,26 +79,21 @@ def plot_beam(
     longest = max(len(prefix[-1]) for prefix in tree)
     width = 1.0 + (depth + 1) * (COLUMN + CHARACTER * longest)
     leaves = 1 + max(row for _, row in positions.values())
-    ax = new_axes(width=max(7.2, width), height=1.7 + ROW * leaves)
-    for prefix, (column, row) in positions.items():
-        if not prefix:
-            continue
-        on_path = tuple(best[: len(prefix)]) == prefix
-        dropped = tree[prefix].fate == "dropped"
-        parent = positions[prefix[:-1]]
-        colour, thickness = (BEST, 3.0) if on_path else (REFERENCE, 1.2)
-        dashes = ":" if dropped else "-"
-        ax.plot((parent[0], column), (parent[1], row), dashes, color=colour, lw=thickness, zorder=1)
+    ax = new_axes(width=max(WIDTH, width), height=1.2 + ROW * leaves)
     for prefix, position in positions.items():
-        _draw_box(ax, position, tree[prefix] if prefix else None)
-    fates = [fate for fate in get_args(Fate) if any(b.fate == fate for b in branches)]
-    _draw_legend(ax, fates, with_best=bool(best))
-    ax.set(title=title, xlabel="generated tokens", ylabel="prefixes, by probability")
-    ax.set_xlim(-0.45, depth + 0.45)
-    ax.set_ylim(max(row for _, row in positions.values()) + 0.6, -0.6)
-    ax.set_xticks(range(depth + 1))
+        on_way = bool(best) and tuple(best[: len(prefix)]) == prefix
+        dropped = bool(prefix) and tree[prefix].fate == "dropped"
+        look: Look = "best" if on_way else "dropped" if dropped else "found"
+        if prefix:
+            _draw_line(ax, positions[prefix[:-1]], position, look)
+        _draw_box(ax, position, tree[prefix] if prefix else None, look)
+    ax.set_title(title)
+    ax.set_xlim(-0.35, depth + 0.45)
+    ax.set_ylim(leaves - 0.4, -0.6)
+    ax.set_xticks(range(1, depth + 1), [f"step {step}" for step in range(1, depth + 1)])
+    ax.tick_params(axis="x", length=0, labeltop=True, labelbottom=False, labelcolor=SOFT)
     ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
+    ax.spines[:].set_visible(False)
     return set_alt_text(ax, _alt_text(tree, title, tuple(best)))
 
 
@@ -154,19 +156,28 @@ def _positions(tree: Mapping[Tokens, Branch]) -> dict[Tokens, tuple[int, float]]
     return positions
 
 
-def _draw_box(ax: Axes, position: tuple[int, float], branch: Branch | None) -> None:
-    text = ROOT if branch is None else f"{branch.tokens[-1]}\n{_short(branch.probability)}"
-    box = {"boxstyle": "round,pad=0.25", **FRAMES["kept" if branch is None else branch.fate]}
-    faint = branch is not None and branch.fate == "dropped"
-    colour = REFERENCE if faint else INK
-    ax.text(*position, text, bbox=box, ha="center", va="center", fontsize=9, color=colour, zorder=2)
+def _draw_line(ax: Axes, start: Spot, end: Spot, look: Look) -> None:
+    """From middle to middle, level at both ends; the boxes hide what lies behind them."""
+    middle = (start[0] + end[0]) / 2
+    points = [start, (middle, start[1]), (middle, end[1]), end]
+    path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+    ax.add_patch(PathPatch(path, facecolor="none", **LINES[look]))
 
 
-def _short(probability: float) -> str:
-    return f"{probability:.3f}" if probability >= 0.0005 else f"{probability:.0e}"
+def _draw_box(ax: Axes, position: Spot, branch: Branch | None, look: Look) -> None:
+    word = ROOT if branch is None else branch.tokens[-1]
+    weight = "bold" if look == "best" and branch else "normal"
+    letters = {"color": SOFT if look == "dropped" else INK, "weight": weight, "size": 10}
+    lines: list[Artist] = [TextArea(word, textprops=letters)]
+    if branch is not None:
+        small = {"color": SOFT, "size": 8.7}
+        lines.append(TextArea(told(branch.probability), textprops=small))
+    inside = VPacker(children=lines, align="center", pad=0, sep=2)
+    frame = {"boxstyle": "round,pad=0.35,rounding_size=0.55", **FRAMES[look]}
+    ax.add_artist(AnnotationBbox(inside, position, pad=0, bboxprops=frame, zorder=2))
 
 
-def _draw_legend(ax: Axes, fates: Sequence[Fate], *, with_best: bool) -> None:
-    frames = [Patch(**FRAMES[fate], label=fate) for fate in fates]
-    path = [Line2D([], [], color=BEST, linewidth=3.0, label="best")] if with_best else []
-    figure_of(ax).legend(handles=[*frames, *path], loc="outside lower left", ncols=4)
+def told(probability: float) -> str:
+    """A probability as the boxes give it: 0.45, 0.1215, or < 0.0001."""
+    least = 10**-DIGITS
+    return f"{round(probability, DIGITS):g}" if probability >= least else f"< {least:.{DIGITS}f}"

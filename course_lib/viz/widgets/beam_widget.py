@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from course_lib.errors import CourseError
-from course_lib.viz.plots.plot_beam import Branch, plot_beam
+from course_lib.viz.plots.plot_beam import Branch, plot_beam, told
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
 # (sentence, width, length penalty) → the branches looked at, and the tokens of the best one.
@@ -35,7 +35,7 @@ def beam_widget(search: Search, sentences: Sequence[str]) -> InteractiveFigure:
         probability = next(b.probability for b in branches if b.tokens == tuple(best))
         return ax, (
             f"The tree shows {len(branches)} prefixes, {len(ended)} of them complete. The "
-            f"best is {translation!r}, with probability {probability:.2g}."
+            f"best is {translation!r}, with probability {told(probability)}."
         )
 
     penalties = (0.0, 2.0, 0.1)

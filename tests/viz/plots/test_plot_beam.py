@@ -2,10 +2,14 @@ import itertools
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.offsetbox import AnnotationBbox
 
 from course_lib.viz.alt_text import describe
 from course_lib.viz.display import to_png
+from course_lib.viz.drawings.colours import COLOURS
 from course_lib.viz.plots.plot_beam import Branch, plot_beam
+from course_lib.viz.style import ACCENT
 
 TREE = [
     Branch(("me",), 0.45),
@@ -22,24 +26,31 @@ def draw(branches=TREE, **options):
 
 
 def boxes(ax):
-    """First line of each box → the text."""
-    return {text.get_text().splitlines()[0]: text for text in ax.texts}
+    """Last word of each prefix → its box; of equal words, the last."""
+    found = [part for part in ax.artists if isinstance(part, AnnotationBbox)]
+    return {lines_of(box)[0]: box for box in found}
+
+
+def lines_of(box):
+    return [area.get_text() for area in box.offsetbox.get_children()]
 
 
 def position_of(ax, token):
-    return boxes(ax)[token].get_position()
+    return boxes(ax)[token].xy
 
 
-def test_each_branch_is_in_the_column_of_its_length():
+def way(ax):
+    """Where the lines with the accent end."""
+    lines = [part for part in ax.patches if to_hex(part.get_edgecolor()) == ACCENT]
+    return sorted(tuple(line.get_path().vertices[-1]) for line in lines)
+
+
+def test_each_branch_is_in_the_column_of_its_step():
     ax = draw()
-    assert [position_of(ax, token)[0] for token in ("<bos>", "me", "i", "am", "is")] == [
-        0,
-        1,
-        1,
-        2,
-        2,
-    ]
-    assert ax.get_xlabel() == "generated tokens"
+    columns = [position_of(ax, token)[0] for token in ("<bos>", "me", "i", "am", "is")]
+    assert columns == [0, 1, 1, 2, 2]
+    assert list(ax.get_xticks()) == [1, 2, 3]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["step 1", "step 2", "step 3"]
 
 
 def test_the_most_probable_branch_is_on_top():
@@ -47,7 +58,6 @@ def test_the_most_probable_branch_is_on_top():
     to_png(ax)
     heights = [ax.transData.transform(position_of(ax, token))[1] for token in ("me", "i")]
     assert heights[0] > heights[1]
-    assert ax.get_ylabel() == "prefixes, by probability"
 
 
 def test_a_parent_is_level_with_its_only_child():
@@ -62,36 +72,34 @@ def test_a_parent_is_half_way_between_its_children():
 
 
 def test_each_box_gives_the_probability_of_its_prefix():
-    ax = draw([*TREE, Branch(("i", "feel"), 0.00002, fate="dropped")])
-    assert boxes(ax)["am"].get_text() == "am\n0.240"
-    assert boxes(ax)["feel"].get_text() == "feel\n2e-05"
+    more = [Branch(("i", "feel"), 0.00002, fate="dropped"), Branch(("me", "is"), 0.1215)]
+    ax = draw([*TREE[:4], *more])
+    assert lines_of(boxes(ax)["<bos>"]) == ["<bos>"]
+    assert lines_of(boxes(ax)["am"]) == ["am", "0.24"]
+    assert lines_of(boxes(ax)["is"]) == ["is", "0.1215"]
+    assert lines_of(boxes(ax)["feel"]) == ["feel", "< 0.0001"]
 
 
-def test_each_fate_has_its_own_frame():
+def test_only_what_was_left_behind_is_dashed():
+    found = boxes(draw(best=("i", "am", "cold")))
+    dashed = {word for word, box in found.items() if box.patch.get_linestyle() != "solid"}
+    assert dashed == {"is", "cold"}  # the last cold is the first word of a sentence
+    plain = boxes(draw())
+    assert to_hex(plain["am"].patch.get_facecolor()) == COLOURS["english-box"].light
+    assert to_hex(plain["is"].patch.get_facecolor()) == COLOURS["page"].light
+
+
+def test_only_the_way_to_the_best_has_the_accent():
+    ax = draw([branch for branch in TREE if branch.tokens != ("cold",)], best=("i", "am", "cold"))
+    assert way(ax) == [position_of(ax, word) for word in ("i", "am", "cold")]
+    accent = {w for w, box in boxes(ax).items() if to_hex(box.patch.get_edgecolor()) == ACCENT}
+    assert accent == {"<bos>", "i", "am", "cold"}
+
+
+def test_without_a_best_nothing_has_the_accent():
     ax = draw()
-    frames = [boxes(ax)[token].get_bbox_patch() for token in ("am", "is")]
-    assert frames[0].get_linestyle() != frames[1].get_linestyle()
-    ended = next(text for text in ax.texts if text.get_text() == "cold\n0.192").get_bbox_patch()
-    assert ended.get_linewidth() > frames[0].get_linewidth()
-
-
-def test_the_legend_names_the_fates_that_occur():
-    named = [text.get_text() for text in draw().figure.legends[0].get_texts()]
-    assert named == ["kept", "ended", "dropped"]
-    named = draw(TREE[:2], best=["me"]).figure.legends[0].get_texts()
-    assert [text.get_text() for text in named] == ["kept", "best"]
-
-
-def test_the_path_to_the_best_is_thicker_than_the_rest():
-    ax = draw(best=("i", "am", "cold"))
-    thick = [line for line in ax.lines if line.get_linewidth() > 2]
-    ends = [(line.get_xdata()[1], line.get_ydata()[1]) for line in thick]
-    assert sorted(x for x, _ in ends) == [1, 2, 3]
-    assert position_of(ax, "i") in ends
-
-
-def test_without_a_best_no_path_is_thick():
-    assert max(line.get_linewidth() for line in draw().lines) < 2
+    assert way(ax) == []
+    assert all(to_hex(box.patch.get_edgecolor()) != ACCENT for box in boxes(ax).values())
 
 
 def test_the_order_of_the_branches_does_not_matter():
@@ -100,14 +108,14 @@ def test_the_order_of_the_branches_does_not_matter():
 
 def test_no_box_covers_another():
     wide = [
-        Branch((f"Wörterbuch{i}", *["und"] * n), 0.2 / (1 + i + n))
+        Branch((f"Wörterbuch{i}", *[f"und{i}"] * n), 0.2 / (1 + i + n))
         for i in range(5)
         for n in (0, 1)
     ]
     ax = draw(wide)
     to_png(ax)
     renderer = FigureCanvasAgg(ax.figure).get_renderer()
-    found = [text.get_bbox_patch().get_window_extent(renderer) for text in ax.texts]
+    found = [box.patch.get_window_extent(renderer) for box in boxes(ax).values()]
     assert not any(a.overlaps(b) for a, b in itertools.combinations(found, 2))
 
 
