@@ -12,10 +12,11 @@ from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import Buildup, Drawing, Panel
 from course_lib.viz.drawings.marks import element, label, number, text_width
 
-CELL, BETWEEN = 21.0, 12.0  # a cell, and the space between the usual tests and the others
-ROW = 24.0
-SLANT = -45  # degrees
-KEY = "seen: ■ by a number, E by an error or NaN"
+ROW, HEADS, FIRST = 24.0, 40.0, 64.0  # a row's height; where heads and the first row stand
+BETWEEN = 20.0  # two columns
+OWN = "its own test"
+ALSO = ("also by", "error or NaN in")
+KEY = "A test has the number of its bug."
 SEEN, ESCAPES = "✓", "✗"
 
 
@@ -27,55 +28,67 @@ def draw_test_matrix(
     usual: int,
     caption: str = "",
 ) -> Drawing:
-    """A row for each bug, a column for each test, and a mark where the test sees the bug.
+    """A row for each bug: whether the usual tests see it, its own test, and others by number.
 
     Args:
         readings: what a test returns for a bug that it sees: infinite for an error; 0 if it does
             not see it.
         bugs: their names.
-        tests: their names.
-        usual: how many tests, from the first on, are those that everybody has. They are framed.
+        tests: their names: those that everybody has, then each bug's own, in the order of the bugs.
+        usual: how many everybody has.
         caption: one sentence below.
 
     Raises:
-        ValueError: readings that do not belong to the names.
+        ValueError: readings that do not belong to the names, or a bug without a test of its own.
     """
-    if readings.shape != (len(bugs), len(tests)) or not 0 < usual < len(tests):
+    n = len(bugs)
+    if readings.shape != (n, len(tests)) or usual < 1 or len(tests) != usual + n:
         raise ValueError(
-            f"expected readings of {len(bugs)} bugs by {len(tests)} tests, more than the {usual} "
-            f"usual ones, got shape {tuple(readings.shape)}"
+            f"expected readings of {n} bugs by {usual} usual tests and {n} of their own, got "
+            f"{len(tests)} tests and shape {tuple(readings.shape)}"
         )
-    names = _numbered(bugs)
-    left = max(text_width(name, 12) for name in names) + 10
-    # The upper end of a slanted name, and what it takes to its right.
-    reach = [text_width(name, 12, bold=i < usual) / math.sqrt(2) for i, name in enumerate(tests)]
-    top = 40 + max(reach)
-    middles = [left + CELL * (j + 0.5) + (BETWEEN if j >= usual else 0) for j in range(len(tests))]
-    bottom, right = top + CELL * len(bugs), middles[-1] + CELL / 2
-    graphics = [
-        _slanted(x, top - 8, name, i < usual)
-        for i, (x, name) in enumerate(zip(middles, tests, strict=True))
-    ]
-    for i, name in enumerate(names):
-        y = top + CELL * (i + 0.5)
-        graphics.append(label((left - 10, y), name, cls="aside", anchor="end", colour="ink"))
-        graphics.append(_rule(y + CELL / 2, left, right))
+    names, own = _numbered(bugs), tests[usual:]
+    right = max(text_width(name) for name in names)
+    graphics = []
+    for j, test in enumerate(tests[:usual]):
+        middle = right + BETWEEN + text_width(test, 12) / 2
+        right += BETWEEN + text_width(test, 12)
+        graphics.append(label((middle, HEADS), test, cls="aside"))
         graphics += [
-            _mark((x, y), reading)
-            for x, reading in zip(middles, readings[i].tolist(), strict=True)
-            if reading
+            _mark((middle, _height(i)), seen=seen > 0)
+            for i, seen in enumerate(readings[:, j].tolist())
         ]
-    graphics.append(_frame(left, top, CELL * usual, bottom - top))
-    graphics.append(label((left, bottom + 20), KEY, cls="aside", anchor="start"))
+    starts = [right + BETWEEN + 16]
+    widest = max(text_width(OWN, 12), *(text_width(test) for test in own))
+    starts.append(starts[0] + widest + BETWEEN)
+    starts.append(starts[1] + text_width(ALSO[0], 12) + BETWEEN)
+    rows = [
+        _words(i, test, row)
+        for i, (test, row) in enumerate(zip(own, readings[:, usual:].tolist(), strict=True))
+    ]
+    right = starts[2] + max(text_width(words, 12) for words in (ALSO[1], *(w[2] for w in rows)))
+    for x, head in zip(starts, (OWN, *ALSO), strict=True):
+        graphics.append(label((x, HEADS), head, cls="aside", anchor="start"))
+    for i, (name, row) in enumerate(zip(names, rows, strict=True)):
+        graphics.append(_rule(_height(i) - ROW / 2, 0, right))
+        graphics.append(label((0, _height(i)), name, anchor="start"))
+        graphics.append(_mark((starts[0] - 12, _height(i)), seen=bool(readings[i, usual + i])))
+        graphics += [
+            label((x, _height(i)), words, cls="aside" if k else None, anchor="start")
+            for k, (x, words) in enumerate(zip(starts, row, strict=True))
+            if words
+        ]
+    bottom = _height(n) - ROW / 2
+    graphics.append(label((right, bottom + 12), KEY, cls="aside", anchor="end"))
     seen = int((readings[:, :usual] > 0).any(dim=1).sum())
-    title = f"The {usual} usual tests see {seen or 'none'} of the {len(bugs)} bugs"
+    title = f"The {usual} usual tests see {seen or 'none'} of the {n} bugs"
     return Drawing(
         Panel(
             title=title,
             description=_description(readings, names, tests),
             body="".join(graphics),
-            height=bottom + 30,
-            width=math.ceil(max(right, *(x + r for x, r in zip(middles, reach, strict=True)))),
+            height=bottom + 24,
+            width=math.ceil(right),
         ),
         caption=caption,
         wide=True,
@@ -160,51 +173,39 @@ def _during(graphics: str, start: int, end: int, *, last: int) -> str:
 
 def _verdict(at: tuple[float, float], test: str = "") -> str:
     """A mark, and the test that sees the bug; without one, it escapes."""
-    look = (SEEN, "right") if test else (ESCAPES, "wrong")
-    mark = label(at, look[0], cls="bold", colour=look[1])
+    mark = _mark(at, seen=bool(test))
     words = label(
         (at[0] + 16, at[1]), test or "escapes", anchor="start", colour="soft" if test else None
     )
     return mark + words
 
 
-def _frame(left: float, top: float, width: float, height: float) -> str:
-    return element(
-        "rect",
-        x=left,
-        y=top,
-        width=width,
-        height=height,
-        rx=4,
-        fill=ink("none"),
-        stroke=ink("accent"),
-        stroke_width=2,
-    )
+def _height(i: int) -> float:
+    """The middle of the matrix's row."""
+    return FIRST + ROW * i
+
+
+def _mark(at: tuple[float, float], *, seen: bool) -> str:
+    words, colour = (SEEN, "right") if seen else (ESCAPES, "wrong")
+    return label(at, words, cls="bold", colour=colour)
+
+
+def _words(i: int, test: str, row: Sequence[float]) -> list[str]:
+    """Of bug i: its own test, and the numbers of those that see it too, by a reading or an error.
+
+    Args:
+        i: the bug, from 0.
+        test: the name of its own test.
+        row: what each bug's own test reads.
+    """
+    others = [(j + 1, math.isinf(reading)) for j, reading in enumerate(row) if reading and j != i]
+    return [test] + [
+        ", ".join(str(j) for j, error in others if error == wanted) for wanted in (False, True)
+    ]
 
 
 def _rule(y: float, left: float, right: float) -> str:
     return element("path", d=f"M{number(left)} {number(y)}H{number(right)}", stroke=ink("hair"))
-
-
-def _slanted(x: float, y: float, name: str, lit: bool) -> str:
-    words = label(
-        (0, 0),
-        name,
-        cls="aside bold" if lit else "aside",
-        anchor="start",
-        colour="accent" if lit else "ink",
-    )
-    return element("g", words, transform=f"translate({number(x)} {number(y)}) rotate({SLANT})")
-
-
-def _mark(at: tuple[float, float], reading: float) -> str:
-    if math.isinf(reading):
-        return label(at, "E", cls="aside bold", colour="soft")
-    side = CELL - 7
-    corner = (at[0] - side / 2, at[1] - side / 2)
-    return element(
-        "rect", x=corner[0], y=corner[1], width=side, height=side, rx=2, fill=ink("attention")
-    )
 
 
 def _description(

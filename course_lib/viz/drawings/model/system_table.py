@@ -12,7 +12,8 @@ from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import element, label, stream, text_width
 
 BOX, BOX_AT = 118.0, 1.0  # width and left edge of a part's box
-DECISION_AT, HEADS, FIRST = 132.0, 40.0, 68.0  # where decisions, heads and the first row stand
+DECISION_AT, HEADS = 132.0, 38.0  # where decisions begin, and the first line of heads
+LEADING = 15.0  # from one line of a head to the next
 ROW, SHORTEST, GAP = 20.0, 26.0, 10.0  # the heights of a row, a box, and what is between two boxes
 WIDEST = 880.0  # a full column
 NEAREST, FARTHEST = 14.0, 28.0  # between two columns
@@ -80,19 +81,18 @@ SPOTS = (
 
 
 class Column(NamedTuple):
-    """A system: what its cells say, one for each row, and how they look."""
+    """A system: the lines of its head, and what its cells say, one for each row."""
 
-    head: str
-    note: str
+    head: Sequence[str]
     cells: Sequence[str]
-    colour: str = "soft"
+    note: str = ""
     bold: bool = False
 
     @property
     def width(self) -> float:
         """That of its longest words."""
-        words = max(text_width(word, 12, bold=self.bold) for word in ["", *self.cells])
-        return max(words, text_width(self.head, 12, bold=True), text_width(self.note, 12))
+        words = [*self.head, *self.cells, self.note]
+        return max(text_width(word, 12, bold=self.bold or word in self.head) for word in words)
 
 
 def draw_systems(
@@ -130,11 +130,11 @@ def draw_systems(
     rows = [d for decisions in parts.values() for d in decisions]
     published = {d: _published(d, theirs[d], against) for d in rows}
     columns = _columns(changes, rows, len(theirs))
-    columns.append(Column(against, "", list(published.values())))
+    columns.append(Column([against], list(published.values())))
     if len(changes) == 1:
         (changed,) = changes.values()
         ratios = [_ratio(changed[d], theirs[d]) for d in rows]
-        columns += [Column("ratio", "", ratios)] if any(ratios) else []
+        columns += [Column(["ratio"], ratios)] if any(ratios) else []
     panel = _table(
         _title(changes, against, len(theirs)),
         _told(changes, published, against),
@@ -152,14 +152,19 @@ WORDS = {d: f"{spot.name}, {words}" for spot in SPOTS for d, words in spot.decis
 def _columns(changes: Changes, rows: Sequence[str], n: int) -> list[Column]:
     return [
         Column(
-            name,
-            f"{len(changed)} of {n}" if len(changes) > 1 else "",
+            _lines(name) if len(changes) > 1 else [name],
             [_written(changed[d]) if d in changed else "" for d in rows],
-            colour="accent",
+            note=f"{len(changed)} of {n}" if len(changes) > 1 else "",
             bold=True,
         )
         for name, changed in changes.items()
     ]
+
+
+def _lines(name: str) -> list[str]:
+    """A long name in two lines, so that columns are equally wide."""
+    first, joint, rest = name.partition("_")
+    return [first + joint, rest] if rest else [name]
 
 
 def _told(changes: Changes, published: Mapping[str, str], against: str) -> str:
@@ -231,19 +236,22 @@ def _table(
     rows = [d for decisions in parts.values() for d in decisions]
     short = {d: words for spot in SPOTS for d, words in spot.decisions.items()}
     left = DECISION_AT + max(text_width(short[d], 12) for d in [*rows, "max_len"])
-    content = left + sum(column.width for column in columns)
+    even = max(column.width for column in columns if column.bold)
+    widths = [even if column.bold else column.width for column in columns]
+    content = left + sum(widths)
     gap = min(FARTHEST, (WIDEST - content) / len(columns))
     if gap < NEAREST:
         raise ValueError(
             f"expected systems for which {WIDEST:.0f} pixels are enough, got "
-            f"{', '.join(column.head for column in columns)}: compare fewer at once"
+            f"{', '.join(''.join(column.head) for column in columns)}: compare fewer at once"
         )
     ends, x = [], left
-    for column in columns:
-        x += gap + column.width
+    for width in widths:
+        x += gap + width
         ends.append(x)
     right = max(x, WIDTH, text_width(title, bold=True), text_width(keys, 12))
-    graphics, heights, y = [], [], FIRST
+    top = HEADS + LEADING * max(len(column.head) + bool(column.note) for column in columns)
+    graphics, heights, y = [], [], top
     for name, decisions in parts.items():
         tall = max(SHORTEST, ROW * len(decisions))
         graphics.append(_box(name, y, tall, lit=bool(decisions)))
@@ -256,17 +264,20 @@ def _table(
             if i:
                 graphics.append(_rule(middle - ROW / 2, right))
         y += tall + GAP
+    several = [column for column in columns if column.bold and column.note]
+    shared = [bool(several) and all(c.cells[i] for c in several) for i in range(len(rows))]
     for column, end in zip(columns, ends, strict=True):
-        graphics += _column(column, end, heights)
+        graphics += _head(column, end, top - 13)
+        graphics += _cells(column, end, heights, shared)
     if keys:
         graphics.append(label((BOX_AT, y + 8), keys, cls="aside", anchor="start"))
     middle = BOX_AT + BOX / 2
     return Panel(
         title=title,
         description=description,
-        body=stream([(middle, FIRST - 12), (middle, y - 2)], width=12) + "".join(graphics),
+        body=stream([(middle, top - 12), (middle, y - 2)], width=12) + "".join(graphics),
         height=y + (20 if keys else 4),
-        width=math.ceil(right),
+        width=math.ceil(round(right, 3)),
     )
 
 
@@ -289,18 +300,24 @@ def _rule(y: float, right: float) -> str:
     return element("path", d=f"M{DECISION_AT:g} {y:g}H{right:.1f}", stroke=ink("hair"))
 
 
-def _column(column: Column, end: float, heights: Sequence[float]) -> list[str]:
-    """A system's name, how much of it differs, and its cells, all with one right end."""
+def _head(column: Column, end: float, y: float) -> list[str]:
+    """A system's name and how much of it differs, the last line at y."""
+    cls = "aside bold" if column.bold else "aside"
+    lines = [(line, cls) for line in column.head] + [(column.note, "aside")] * bool(column.note)
+    return [
+        label((end, y - LEADING * i), line, cls=look, anchor="end")
+        for i, (line, look) in enumerate(reversed(lines))
+    ]
+
+
+def _cells(
+    column: Column, end: float, heights: Sequence[float], shared: Sequence[bool]
+) -> list[str]:
+    """Its cells, with one right end; in the accent colour where all systems differ."""
     texts = []
-    if column.head:
+    for y, cell, accent in zip(heights, column.cells, shared, strict=True):
+        colour = "soft" if not column.bold else "accent" if accent else "ink"
         cls = "aside bold" if column.bold else "aside"
-        texts.append(
-            label((end, HEADS if column.note else HEADS + 7), column.head, cls=cls, anchor="end")
-        )
-    if column.note:
-        texts.append(label((end, HEADS + 15), column.note, cls="aside", anchor="end"))
-    for y, cell in zip(heights, column.cells, strict=True):
         if cell:
-            cls = "aside bold" if column.bold else "aside"
-            texts.append(label((end, y), cell, cls=cls, anchor="end", colour=column.colour))
+            texts.append(label((end, y), cell, cls=cls, anchor="end", colour=colour))
     return texts

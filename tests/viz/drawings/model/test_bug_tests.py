@@ -1,16 +1,17 @@
 import math
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
 from course_lib.viz.drawings.marks import text_width
-from course_lib.viz.drawings.model.bug_tests import draw_test_matrix, draw_test_order
+from course_lib.viz.drawings.model.bug_tests import ALSO, draw_test_matrix, draw_test_order
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUGS = ["a wrong root", "a bare mask", "a late norm"]
-TESTS = ["it runs", "the loss falls", "roots", "masks"]
-READINGS = torch.tensor([[0, 0, 0.8, 0], [0, 0, math.inf, 3.0], [0, 0, 0, 0]])
+TESTS = ["it runs", "the loss falls", "roots", "masks", "norms"]
+READINGS = torch.tensor([[0, 0, 0.8, 0, 0.4], [0, 0, math.inf, 3.0, 0], [0, 0, 0, 0, 0]])
 
 
 def matrix(readings=READINGS, usual=2):
@@ -38,60 +39,68 @@ def state(film, at):
     return texts
 
 
-def test_a_mark_stands_in_the_row_of_its_bug_below_the_name_of_its_test():
-    panel = matrix()
-    heads = {
-        group.find(SVG + "text").text: float(group.get("transform").split("(")[1].split()[0])
-        for group in elements(panel, "g")
-    }
-    rows = {text.text: float(text.get("y")) - 4.6 for text in elements(panel, "text")}
-    squares = [rect for rect in elements(panel, "rect") if "attention" in rect.get("fill")]
-    found = {
-        tuple(
-            float(r.get(at)) + float(r.get(side)) / 2
-            for at, side in (("x", "width"), ("y", "height"))
-        )
-        for r in squares
-    }
-    expected = {(heads["roots"], rows["1. a wrong root"]), (heads["masks"], rows["2. a bare mask"])}
-    assert {(round(x), round(y)) for x, y in found} == {(round(x), round(y)) for x, y in expected}
-    (error,) = (text for text in elements(panel, "text") if text.text == "E")
-    assert float(error.get("x")) == pytest.approx(heads["roots"], abs=0.1)
-    assert float(error.get("y")) - 4.6 == pytest.approx(rows["2. a bare mask"], abs=0.1)
+def rows(panel):
+    """The words and marks of each row, from left to right."""
+    found = {}
+    for text in elements(panel, "text"):
+        found.setdefault(text.get("y"), []).append((float(text.get("x")), text.text))
+    return [[words for _, words in sorted(row)] for row in found.values()]
 
 
-def test_the_frame_holds_the_usual_tests_and_no_other():
-    panel = matrix()
-    frame = next(r for r in elements(panel, "rect") if "accent" in r.get("stroke", ""))
-    left, right = float(frame.get("x")), float(frame.get("x")) + float(frame.get("width"))
-    starts = [
-        float(group.get("transform").split("(")[1].split()[0]) for group in elements(panel, "g")
+def test_a_row_names_the_bugs_own_test_and_numbers_the_others():
+    found = [row for row in rows(matrix()) if row[0][0].isdigit()]
+    assert found == [
+        ["1. a wrong root", "✗", "✗", "✓", "roots", "3"],
+        ["2. a bare mask", "✗", "✗", "✓", "masks", "1"],
+        ["3. a late norm", "✗", "✗", "✗", "norms"],
     ]
-    assert [left < x < right for x in starts] == [True, True, False, False]
+
+
+def test_other_tests_stand_below_the_way_in_which_they_see_the_bug():
+    at = {text.text: text.get("x") for text in elements(matrix(), "text")}
+    assert at["3"] == at[ALSO[0]] and at["1"] == at[ALSO[1]]
+
+
+def test_a_usual_test_that_sees_a_bug_has_a_tick():
+    readings = READINGS.clone()
+    readings[2, 1] = 1
+    assert ["3. a late norm", "✗", "✓", "✗", "norms"] in rows(matrix(readings))
+    assert matrix(readings).title == "The 2 usual tests see 1 of the 3 bugs"
 
 
 def test_the_title_counts_the_bugs_that_usual_tests_see():
     assert matrix().title == "The 2 usual tests see none of the 3 bugs"
-    assert matrix(usual=3).title == "The 3 usual tests see 2 of the 3 bugs"
 
 
 def test_the_description_names_each_bug_with_its_tests():
     assert matrix().description == (
-        "1. a wrong root: roots. 2. a bare mask: roots (by an error), masks. "
+        "1. a wrong root: roots, norms. 2. a bare mask: roots (by an error), masks. "
         "3. a late norm: no test."
     )
 
 
-def test_words_of_the_matrix_stay_inside():
-    panel = matrix()
-    for group in elements(panel, "g"):
-        x, y = map(float, group.get("transform").split("(")[1].split(")")[0].split())
-        reach = text_width(group.find(SVG + "text").text, 12) / math.sqrt(2)
-        assert x + reach <= panel.width and y - reach > 20
+LETTERS = list("abcdefghijklmn")
+FULL = draw_test_matrix(
+    torch.full((14, 15), math.inf), bugs=LETTERS, tests=["it runs", *LETTERS], usual=1
+)
+
+
+@pytest.mark.parametrize("panel", [matrix(), FULL.panels[0]])
+def test_words_of_the_matrix_stay_inside_and_apart(panel):
+    spans = {}
+    for text in elements(panel, "text"):
+        small, bold = (word in text.get("class", "") for word in ("aside", "bold"))
+        width = text_width(text.text, 12 if small else 14, bold=bold)
+        shift = {"middle": width / 2, "end": width}.get(text.get("text-anchor"), 0)
+        left = float(text.get("x")) - shift
+        spans.setdefault(text.get("y"), []).append((left, left + width))
+        assert left + width <= panel.width
+    for row in spans.values():
+        assert all(a[1] + 2 <= b[0] for a, b in pairwise(sorted(row)))
 
 
 def test_readings_of_other_tests_are_refused():
-    with pytest.raises(ValueError, match="3 bugs by 4 tests"):
+    with pytest.raises(ValueError, match="3 bugs by 2 usual tests"):
         matrix(READINGS[:, :3])
 
 

@@ -46,7 +46,8 @@ def boxes(panel):
 def cells(panel, head):
     """Part, decision and value of each cell in the column with this head, from top to bottom."""
     words = texts(panel)
-    column = next(text.get("x") for text in words if text.text == head)
+    lines = (head, f"{head.partition('_')[0]}_")  # a name has two lines beside others
+    column = next(text.get("x") for text in words if text.text in lines)
     named = {text.get("y"): text.text for text in words if text.get("x") == f"{DECISION_AT:.1f}"}
     return [
         (part, named[text.get("y")], text.text)
@@ -126,6 +127,21 @@ def test_the_counts_are_those_of_the_lesson():
     counts = [text.text for text in texts(drawing()) if text.text.endswith(" of 25")]
     assert counts == ["7 of 25", "9 of 25", "7 of 25", "8 of 25", "12 of 25"]
     assert drawing().title == "43 differences from the paper"
+
+
+def test_the_accent_marks_the_row_in_which_all_systems_differ_and_no_other():
+    marked = [text for text in texts(drawing()) if "accent" in text.get("style", "")]
+    tables = [in_words(value(preset(name), "tying")) for name in SYSTEMS]
+    assert [text.text for text in marked] == tables
+    assert len({text.get("y") for text in marked}) == 1
+    one = drawing(naive_mt={"tying": PAPER.tying, "source_vocab": 99, "target_vocab": 99})
+    assert not [text for text in texts(one) if "accent" in text.get("style", "")]
+
+
+def test_columns_of_systems_are_equally_far_apart():
+    ends = [float(text.get("x")) for text in texts(drawing()) if text.text.endswith(" of 25")]
+    steps = [b - a for a, b in pairwise(ends)]
+    assert len(steps) == 4 and max(steps) - min(steps) < 0.3
 
 
 def test_only_decisions_in_which_somebody_differs_have_a_row():
