@@ -26,6 +26,7 @@ from course_lib.viz.style import (
     INK,
     PAGE,
     SOFT,
+    WIDTH,
     Quantity,
     brightness,
     dress_labels,
@@ -39,12 +40,15 @@ QUERY_AXIS = "query"
 KEY_AXIS = "key"
 WEIGHT_LIMITS = (0.0, 1.0)  # at the two ends of the palette
 MOST_NUMBERED_CELLS = 144
+ALIKE = 1e-3  # the most by which the weights of a uniform row differ
 FAINT = 0.3  # a weight on whose colour grey letters can be read
 MOST_COLUMNS_OF_TWO_DECIMALS = 10
 LINE_HEIGHT = 0.15  # inches that a line of text needs
 CHARACTER_WIDTH = 0.09
 MOST_WIDTH = 6.4  # inches that cells are widened to, with the words before the rows
 WIDEST = 2.0  # times its height is the width of a cell, at most
+NEAREST_UPRIGHT = 0.13  # inches between small letters of `plot_heads`
+MOST_NAMED_QUERIES = 16  # of `plot_heads`: so many rows are as tall as their words
 LONGEST_TOKEN = 40  # characters of a label of `plot_heads`: longer ones would leave no room
 
 
@@ -175,19 +179,24 @@ def plot_heads(
     key_tokens: Sequence[str],
     *,
     mask: Tensor | np.ndarray | None = None,
+    names: Sequence[str] | None = None,
     title: str = "Attention weights of every head",
 ) -> Figure:
     """All heads of a layer, small, on the same scale. Heads count from 0, as in ``weights[head]``.
+
+    Rows that attend to all keys alike are faded.
 
     Args:
         weights: (heads, query, key).
         query_tokens: one for each row.
         key_tokens: one for each column.
         mask: True = may attend, the same for every head, as in `plot_attention`.
+        names: one for each head, such as its question; by default "head 0", …
         title: which layer it is.
 
     Raises:
-        ValueError: weights that are not (heads, query, key), or that are transposed.
+        ValueError: weights that are not (heads, query, key) or are transposed, or not one name
+            for each head.
     """
     heads = as_array(weights)
     if heads.ndim != 3:
@@ -196,14 +205,18 @@ def plot_heads(
             "pick one layer and one sentence first"
         )
     n_heads, n_queries, n_keys = heads.shape
+    names = [f"head {head}" for head in range(n_heads)] if names is None else names
+    if len(names) != n_heads:
+        raise ValueError(f"expected a name for each of the {n_heads} heads, got {len(names)}")
     n_rows = math.ceil(n_heads / 4)
     n_columns = math.ceil(n_heads / n_rows)
     query_tokens, key_tokens = map(_shortened, (query_tokens, key_tokens))
     longest = max(len(token) for token in [*query_tokens, *key_tokens])
     # Room for tokens, head titles and axis labels, then cells as square as possible.
-    cell = (8.0 - 1.8 - 0.075 * longest) / (n_columns * n_keys)
-    height = n_rows * (cell * n_queries + 0.35) + 1.0 + 0.075 * longest
-    figure = Figure(figsize=(8.0, max(2.4, height)), layout="constrained")
+    cell = (WIDTH - 1.8 - 0.075 * longest) / (n_columns * n_keys)
+    tall = max(cell, LINE_HEIGHT) if n_queries <= MOST_NAMED_QUERIES else cell
+    height = n_rows * (tall * n_queries + 0.35) + 1.0 + 0.075 * longest
+    figure = Figure(figsize=(WIDTH, max(2.4, height)), layout="constrained")
     grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)
     for ax in grid.flat[n_heads:]:
         ax.set_axis_off()
@@ -213,9 +226,12 @@ def plot_heads(
         shown, count = finite_only(visible(matrix, mask))
         not_finite += count
         image = draw_matrix(ax, shown, WEIGHT_LIMITS, quantity="attention")
-        ax.set_title(f"head {head}", fontsize=10, pad=4)
+        _fade_uniform_rows(ax, shown)
+        ax.set_title(names[head], fontsize=10, pad=4)
         dress_labels(ax)
-        _label_axes(ax, query_tokens, key_tokens, cell=(cell, cell))
+        near = NEAREST_UPRIGHT <= cell < LINE_HEIGHT
+        _label_axes(ax, query_tokens, key_tokens, cell=(tall, LINE_HEIGHT if near else cell))
+        ax.tick_params(axis="x", labelsize=9 if near else 10)
         # The lowest head of each column of the grid carries the token labels.
         ax.tick_params(labelbottom=head + n_columns >= n_heads)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13)
@@ -339,6 +355,14 @@ def cell_size(shape: tuple[int, ...]) -> float:
     """Edge of a square cell in inches, such that the whole matrix fits the width of a notebook."""
     n_rows, n_columns = shape
     return min(0.55, 5.4 / n_columns, 7.4 / n_rows)
+
+
+def _fade_uniform_rows(ax: Axes, shown: np.ma.MaskedArray) -> None:
+    """Lay the page's colour over the rows that attend to all keys alike, which say nothing."""
+    ranges = np.ma.filled(np.ma.ptp(shown, axis=1), np.inf)
+    for row, (width, keys) in enumerate(zip(ranges, shown.count(axis=1), strict=True)):
+        if width < ALIKE and keys > 1:
+            ax.axhspan(row - 0.5, row + 0.5, facecolor=PAGE, alpha=0.6, linewidth=0)
 
 
 def _shortened(tokens: Sequence[str]) -> list[str]:

@@ -6,7 +6,6 @@ S source length, T target length.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -115,8 +114,6 @@ def plot_gradient_norms(
     norms: Mapping[str, Numbers],
     *,
     title: str = "How much gradient reaches each block",
-    y_label: str = "norm of the gradient",
-    accent: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The gradient that reaches each block. Blocks count from 1; the first is the farthest from
@@ -125,8 +122,6 @@ def plot_gradient_norms(
     Args:
         norms: name, such as "with residual" → norms (layers,) from `gradient_norms`.
         title: what the picture shows.
-        y_label: what is measured, if the norms are divided by something.
-        accent: the curve that the title is about.
         ax: where to draw; by default on a new figure.
 
     Raises:
@@ -136,10 +131,9 @@ def plot_gradient_norms(
         norms,
         first=1,
         x_label="block (the loss is on the right)",
-        y_label=y_label,
+        y_label="norm of the gradient",
         title=title,
         log_y=True,
-        accent=accent,
         ax=ax,
     )
 
@@ -152,13 +146,11 @@ def _plot_by_depth(
     y_label: str,
     title: str,
     log_y: bool,
-    accent: str | None = None,
     ax: Axes | None,
 ) -> Axes:
     depth = len(next(iter(norms.values()), ()))
     x = np.arange(first, first + depth)
-    looks: dict[str, Any] = {"log_y": log_y, "accent": accent, "ax": ax}
-    ax = plot_curves(norms, x=x, x_label=x_label, y_label=y_label, title=title, **looks)
+    ax = plot_curves(norms, x=x, x_label=x_label, y_label=y_label, title=title, log_y=log_y, ax=ax)
     for line in ax.lines:
         line.set(marker="o", markersize=4.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))

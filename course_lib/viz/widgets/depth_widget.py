@@ -5,14 +5,18 @@ from typing import Literal
 
 import torch
 from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor, nn
 
 from course_lib.model import FeedForward
-from course_lib.viz.plots.norms_by_layer import plot_gradient_norms
-from course_lib.viz.style import new_axes
+from course_lib.viz.plots.curves import plot_curves
+from course_lib.viz.style import STYLE, WIDTH, styled
 from course_lib.viz.widgets.interactive_figure import DrawnFigure, InteractiveFigure, interact
 
 D_MODEL, N_TOKENS = 32, 8
+GONE = 1e-4  # of a gradient: what is less has no name
 Placement = Literal["none", "post", "pre"]
 
 
@@ -48,23 +52,55 @@ def stack_gradients(depth: int, *, residual: bool, norm: Placement) -> Float[Ten
 def depth_widget() -> InteractiveFigure:
     """Move the depth; see in which stacks of layers a gradient still reaches the first layer."""
 
+    @styled
     def draw(depth: int = 24, norm: Placement = "post") -> DrawnFigure:
-        curves = {
-            "neither": stack_gradients(depth, residual=False, norm="none"),
+        vanishing = {"neither": stack_gradients(depth, residual=False, norm="none")}
+        kept = {
             "norm only": stack_gradients(depth, residual=False, norm=norm),
             "residual only": stack_gradients(depth, residual=True, norm="none"),
             "residual and norm": stack_gradients(depth, residual=True, norm=norm),
         }
-        ax = plot_gradient_norms(
-            curves,
-            title=f"Gradient through {depth} layers, {norm}-norm",
-            y_label="norm (last layer = 1)",
-            accent="residual and norm",
-            ax=new_axes(height=3.6),
-        )
-        ends = ", ".join(f"{name} {values[0]:.2g}" for name, values in curves.items())
-        return ax, (
-            f"Length of the gradient at the first of {depth} layers, relative to the last: {ends}."
-        )
+        figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
+        left, right = figure.subplots(1, 2, width_ratios=[4, 5])
+        _plot_backwards(vanishing, left, title="neither", log_y=True, accent="neither")
+        _plot_backwards(kept, right, title="with one of the two, or both", log_y=False)
+        right.set_ylim(0, max(2.0, 1.05 * float(torch.stack(list(kept.values())).max())))
+        left.set_ylabel("gradient (last layer = 1)")
+        arrives = float(vanishing["neither"][0])
+        much = "almost nothing" if arrives < GONE else f"{arrives:.2g}"
+        title = f"{depth} layers, {norm}-norm: with neither, {much} of the gradient arrives"
+        figure.suptitle(title, x=0.01, ha="left", fontsize=STYLE["axes.titlesize"])
+        ends = ", ".join(f"{name} {values[0]:.2f}" for name, values in kept.items())
+        return figure, f"At the first layer, as a multiple of the last layer's gradient: {ends}."
 
     return interact(draw, depth=(2, 48), norm=["post", "pre"])
+
+
+def _plot_backwards(
+    gradients: dict[str, Tensor],
+    ax: Axes,
+    *,
+    title: str,
+    log_y: bool,
+    accent: str | None = None,
+) -> None:
+    """Lines on their way back from the last layer, so that they end, and are named, at the first.
+
+    Args:
+        gradients: name → norms from the first layer to the last, as of `stack_gradients`.
+        ax: where to draw.
+        title: of these axes.
+        log_y: orders of magnitude.
+        accent: the line that the whole picture is about.
+    """
+    plot_curves(
+        {name: norms.flip(0) for name, norms in gradients.items()},
+        x_label="layers back from the last",
+        y_label="",
+        title=title,
+        log_y=log_y,
+        accent=accent,
+        ax=ax,
+    )
+    ax.set_title(title, fontsize=STYLE["font.size"], loc="left")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))

@@ -34,7 +34,7 @@ def positions_widget() -> InteractiveFigure:
             title="Cosine similarity of two positional encodings",
             ax=lower,
         )
-        lower.set_ylim(-1.05, 1.05)
+        lower.set_ylim(-1.05 if similarity.min() < 0 else 0, 1.05)
         varying = int((table.std(dim=0) > 0.1).sum())
         return figure, (
             f"{varying} of {d_model} columns vary over {length} positions. The cosine similarity "

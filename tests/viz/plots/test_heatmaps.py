@@ -338,6 +338,27 @@ def test_every_head_is_drawn_once_in_order(n_heads, n_axes):
         assert ax.images[0].get_clim() == (0, 1)
 
 
+def test_a_head_is_headed_by_its_name_and_its_uniform_rows_are_faded():
+    heads = torch.tensor([[[0.5, 0.5, 0.0], [1 / 3] * 3], [[0.0, 1.0, 0.0], [0.2, 0.3, 0.5]]])
+    first, second, _ = plot_heads(heads, QUERIES, KEYS, names=["who", "what"]).axes
+    assert [ax.get_title(loc="left") for ax in (first, second)] == ["who", "what"]
+    assert [patch.get_y() for patch in first.patches] == [0.5]
+    assert not second.patches
+    causal = torch.tensor([True, False, False])  # one key alone is no mixture
+    alone = plot_heads(torch.tensor([[[1.0, 0, 0]] * 2]), QUERIES, KEYS, mask=causal)
+    assert not alone.axes[0].patches
+    with pytest.raises(ValueError, match="a name for each of the 2 heads, got 1"):
+        plot_heads(heads, QUERIES, KEYS, names=["who"])
+
+
+def test_up_to_sixteen_words_of_a_head_are_all_written():
+    words = [f"w{i}" for i in range(11)]
+    figure = plot_heads(random_weights(8, 11, 11), words, words)
+    to_png(figure)
+    assert [label.get_text() for label in figure.axes[4].get_yticklabels()] == words
+    assert [label.get_text() for label in figure.axes[4].get_xticklabels()] == words
+
+
 def test_heads_hatch_what_is_masked():
     mask = torch.tensor([True, True, False])
     figure = plot_heads(random_weights(2, 2, 3), QUERIES, KEYS, mask=mask)

@@ -14,7 +14,7 @@ from course_lib.viz.widgets.attention_steps_widget import attention_steps_widget
 from course_lib.viz.widgets.batch_widget import batch_widget, in_order
 from course_lib.viz.widgets.beam_widget import beam_widget
 from course_lib.viz.widgets.config_widget import config_widget, flops_per_token
-from course_lib.viz.widgets.depth_widget import stack_gradients
+from course_lib.viz.widgets.depth_widget import depth_widget, stack_gradients
 from course_lib.viz.widgets.live_training_widget import live_training_widget
 from course_lib.viz.widgets.positions_widget import positions_widget
 from course_lib.viz.widgets.schedule_widget import schedule_widget
@@ -33,6 +33,34 @@ def test_only_a_residual_keeps_the_gradient_through_depth():
     assert stack_gradients(48, residual=False, norm="pre")[0] < 0.2
     for norm in ("none", "post", "pre"):
         assert 0.3 < stack_gradients(48, residual=True, norm=norm)[0] < 10
+
+
+def test_the_gradient_that_dies_stands_beside_those_that_do_not_which_end_at_the_first_layer():
+    figure, words = depth_widget().draw(depth=12, norm="pre")
+    assert figure.get_suptitle() == (
+        "12 layers, pre-norm: with neither, almost nothing of the gradient arrives"
+    )
+    short, _ = depth_widget().draw(depth=2)
+    assert short.get_suptitle().endswith("with neither, 0.24 of the gradient arrives")
+    dying, living = figure.axes
+    assert (dying.get_yscale(), living.get_yscale()) == ("log", "linear")
+    assert [line.get_label() for line in dying.lines] == ["neither"]
+    drawn = {line.get_label(): torch.tensor(line.get_ydata()) for line in living.lines}
+    for name, residual, norm in (
+        ("norm only", False, "pre"),
+        ("residual only", True, "none"),
+        ("residual and norm", True, "pre"),
+    ):
+        expected = stack_gradients(12, residual=residual, norm=norm)
+        assert torch.allclose(drawn[name].flip(0).double(), expected) and drawn[name][0] == 1
+        assert f"{name} {expected[0]:.2f}" in words
+
+
+@pytest.mark.parametrize(("base", "lowest"), [(10_000.0, 0), (1.0, -1.05)])
+def test_the_scale_of_the_similarity_begins_at_0_unless_it_falls_below(base, lowest):
+    figure, _ = positions_widget().draw(base=base)
+    [curve] = [ax for ax in figure.axes if ax.lines]
+    assert curve.get_ylim() == (lowest, 1.05)
 
 
 def test_the_gradient_widget_leaves_the_random_numbers_alone():

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -164,24 +163,29 @@ def masked_row(
     masked = scores.masked_fill(~mask, -math.inf)
     powers, weights = masked.exp(), masked.softmax(0)
     parts, told = [row], []
-    for i, (name, power, values, digits, colours) in enumerate(
+    for i, (name, power, values, digits) in enumerate(
         (
-            ("score", "", scores, 2, ["none"] * len(words)),
-            ("masked", "", masked, 2, ["accent" if may else "hidden" for may in mask.tolist()]),
-            ("e", "masked", powers, 1, ["none"] * len(words)),
-            ("weight", "", weights, 3, ["attention" if may else "none" for may in mask.tolist()]),
+            ("score", "", scores, 2),
+            ("masked", "", masked, 2),
+            ("e", "masked", powers, 1),
+            ("weight", "", weights, 3),
         )
     ):
         y, numbers = 95.0 + 30 * i, [_short(value, digits) for value in values.tolist()]
-        shares = (weights / weights.max() if name == "weight" else torch.ones(len(words))).tolist()
         raised = element("tspan", power, dy=-5) if power else ""
         parts.append(
             element(
                 "text", name + raised, x=edges[0] - 6, y=y + 4.6, cls="aside", text_anchor="end"
             )
         )
-        for cell in zip(numbers, pairwise(edges), colours, shares, strict=True):
-            parts.append(_numbered(*cell, y=y))
+        for j, (written, ends, may) in enumerate(
+            zip(numbers, pairwise(edges), mask.tolist(), strict=True)
+        ):
+            share = float(weights[j] / weights.max()) if name == "weight" else None
+            shown = written if may or name == "masked" else ""
+            parts.append(
+                _numbered(shown, ends, y=y, is_hidden=not may, is_lit=j == lit, share=share)
+            )
         told.append(f"{name}{f' to the {power}' if power else ''} {', '.join(numbers)}")
     seen = [_short(value, 1) for value in powers[mask].tolist()]
     worked = (
@@ -207,14 +211,47 @@ def _short(value: float, digits: int) -> str:
 
 
 def _numbered(
-    words: str, edges: tuple[float, float], colour: str, share: float, *, y: float
+    words: str,
+    edges: tuple[float, float],
+    *,
+    y: float,
+    is_hidden: bool,
+    is_lit: bool,
+    share: float | None,
 ) -> str:
-    """A number in a cell."""
+    """A number in a cell: plain, or hatched, or a weight, which is framed if it is the lit one.
+
+    Args:
+        words: the number, or nothing.
+        edges: of the cell, left and right.
+        y: its middle.
+        is_hidden: the mask hides it.
+        is_lit: it stands in the lit word's column.
+        share: of the largest weight, if it is one.
+    """
     left, right = edges
-    dark = colour in ("accent", "attention") and share > 0.6
-    return _cell(left, y - 11, right - left, 22, colour=colour, opacity=share) + label(
-        ((left + right) / 2, y), words, cls="aside bold", colour="page" if dark else None
-    )
+    weight = share is not None and not is_hidden
+    fill = "hidden" if is_hidden else "attention" if weight else "none"
+    cell = _cell(left, y - 11, right - left, 22, colour=fill, opacity=share if weight else None)
+    if is_lit and weight:
+        cell += element(
+            "rect",
+            x=left + 0.5,
+            y=y - 12,
+            width=right - left - 1,
+            height=24.0,
+            rx=3,
+            fill="none",
+            stroke=ink("accent"),
+            stroke_width=2.4,
+        )
+    if is_hidden and words:  # no line runs through it
+        middle, width = (left + right) / 2, text_width(words, 12) + 8
+        cell += _cell(middle - width / 2, y - 8, width, 16, colour="page")
+    dark = weight and share is not None and share > 0.6
+    colour = "page" if dark else "accent" if is_lit else None
+    cls = "aside bold" if is_lit or weight else "aside"
+    return cell + (label(((left + right) / 2, y), words, cls=cls, colour=colour) if words else "")
 
 
 def _line(

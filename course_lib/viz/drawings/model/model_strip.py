@@ -89,7 +89,7 @@ SPOTS = {
     "04": Spot("attention", _ATTENTION),
     "05": Spot("attention, with einsum", _ATTENTION),
     "06": Spot("masks inside attention", _ATTENTION | {"mask"}),
-    "07": Spot("the blocks", frozenset({"block", "memory"})),
+    "07": Spot("the blocks", frozenset({"block"})),
     "08": Spot("the full model", frozenset({"output"}), "whole"),
     "09": Spot("from text to ids", frozenset({"ids", "input"})),
     "10": Spot("learning two sentences", frozenset(), "training"),
@@ -121,7 +121,7 @@ def _encoder(spot: Spot) -> Panel:
     end = ENCODER[-1].x + SUM  # the middle of the last sum
     body = _frame(ENCODER[3].x - BOX / 2, end, lit="block" in lit)
     body += stream([(ENCODER[0].x, MIDDLE), (end, MIDDLE)], "german", width=10)
-    body += _memory([(end, MIDDLE), (end, MEMORY), (HALF, MEMORY)], lit="memory" in lit)
+    body += _memory([(end, MIDDLE), (end, MEMORY), (HALF, MEMORY)])
     body += _boxes(ENCODER, spot)
     body += _sums(ENCODER, lit="sum" in lit)
     body += _way(ENCODER, spot)
@@ -139,10 +139,9 @@ def _decoder(spot: Spot) -> Panel:
     output, cross = DECODER[-1].x, DECODER[2].x
     body = _frame(DECODER[1].x - BOX / 2, DECODER[-2].x + SUM, lit="block" in lit)
     body += stream([(DECODER[0].x, MIDDLE), (output, MIDDLE)], "english", width=10)
-    body += _memory([(0, MEMORY), (cross, MEMORY), (cross, ROW + 2)], lit="memory" in lit)
-    colour = "accent" if "memory" in lit else "german"
+    body += _memory([(0, MEMORY), (cross, MEMORY), (cross, ROW + 2)])
     words = (cross + 12, MEMORY - 1)
-    body += label(words, "memory", cls="aside bold", anchor="start", colour=colour)
+    body += label(words, "memory", cls="aside bold", anchor="start", colour="german")
     body += _boxes(DECODER, spot)
     body += _sums(DECODER, lit="sum" in lit)
     leaves = "exit" in lit
@@ -163,9 +162,9 @@ def _decoder(spot: Spot) -> Panel:
     )
 
 
-def _memory(points: list[Point], *, lit: bool) -> str:
-    """A half of the pipe from the encoder to the decoder."""
-    return stream(points, "accent" if lit else "german", width=6, opacity=0.8)
+def _memory(points: list[Point]) -> str:
+    """A half of the pipe from the encoder to the decoder, in the colour of what it carries."""
+    return stream(points, "german", width=6, opacity=0.8)
 
 
 def _way(parts: tuple[Part, ...], spot: Spot) -> str:
