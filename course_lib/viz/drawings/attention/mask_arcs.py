@@ -182,9 +182,8 @@ def masked_row(
             zip(numbers, pairwise(edges), mask.tolist(), strict=True)
         ):
             share = float(weights[j] / weights.max()) if name == "weight" else None
-            shown = written if may or name == "masked" else ""
             parts.append(
-                _numbered(shown, ends, y=y, is_hidden=not may, is_lit=j == lit, share=share)
+                _numbered(written, ends, y=y, is_hidden=not may, is_lit=j == lit, share=share)
             )
         told.append(f"{name}{f' to the {power}' if power else ''} {', '.join(numbers)}")
     seen = [_short(value, 1) for value in powers[mask].tolist()]
