@@ -70,7 +70,7 @@ def page(content: str, *, title: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<link rel="icon" href="data:,"><title>{html.escape(title)}</title>\n'
-        "<style>body { margin: 16px; } main { max-width: 880px; margin: 0 auto; }\n"
+        "<style>body { margin: 16px; } main { max-width: 1100px; margin: 0 auto; }\n"
         "h1 { font: 600 20px system-ui, sans-serif; } h1 ~ * .ae-what { display: none; }\n"
         "img { max-width: 100%; }</style></head>\n"
         f"<body><main><h1>{html.escape(title)}</h1>{content}</main></body></html>\n"
