@@ -146,7 +146,9 @@ class Drawing:
     def to_html(self) -> str:
         """What a notebook stores; a page may show it as well."""
         cls = "dw-row joined" if self.joined else "dw-row"
-        return self._fragment(element("div", "".join(p.image() for p in self.panels), cls=cls))
+        images = "".join(panel.image() for panel in self.panels)
+        scrolls = 0 if self.wide and len(self.panels) == 1 else None  # on a phone, by keyboard too
+        return self._fragment(element("div", images, cls=cls, tabindex=scrolls))
 
     def save_html(self, path: str | Path, title: str = "") -> None:
         """Write the drawing to one file that needs neither a network nor a second file."""
