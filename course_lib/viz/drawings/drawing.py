@@ -167,7 +167,7 @@ class Drawing:
     ) -> str:
         """What the script gives a slider: ``content`` is what it moves."""
         return self._fragment(
-            element("div", content, cls="dw-row dw-frames"),
+            element("div", content, cls="dw-row dw-frames", tabindex=0 if self.wide else None),
             kind,
             data_start=start,
             data_milliseconds=round(1000 * seconds),
