@@ -1,4 +1,6 @@
-"""Parts of messages: text that others wrote, the command that installs, the name that was meant."""
+"""Parts of messages: text that others wrote, the command that installs, the name that was meant, a
+power of ten.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from course_lib.errors import DISTRIBUTION
 _OBEYED = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202d\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shown(text: str) -> str:
@@ -61,3 +64,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about a name: which known one is most like it, "" if none is."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f": did you mean {close[0]}?" if close else ""
+
+
+def power_of_ten(exponent: int) -> str:
+    """As it is written: 10⁻⁶."""
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}"

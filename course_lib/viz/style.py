@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from course_lib.viz.drawings.colours import COLOURS
+from course_lib.wording import power_of_ten
 
 INK, SOFT, LINE, HAIR, FILL, PAGE, ACCENT = (
     COLOURS[name].light for name in ("ink", "soft", "line", "hair", "fill", "page", "accent")
@@ -73,6 +74,7 @@ LINES = [
 ]
 DASHES = ["-", "--", "-.", ":"]
 WIDTH = 8.8  # inches, of a page's column
+LINE_ABOVE = 15  # points, of a line of small letters between axes and their title
 
 # What is masked, padding, or not a number.
 HATCHED: dict[str, Any] = {"facecolor": FILL, "edgecolor": LINE, "hatch": "////"}
@@ -138,6 +140,12 @@ def dress_labels(ax: Axes) -> None:
         axis.set_tick_params(which="minor", labelsize=STYLE["xtick.labelsize"])
 
 
+def raise_title(ax: Axes, lines: int = 1) -> None:
+    """Leave room for lines of small letters between the axes and their title."""
+    title = ax.get_title(loc="left")
+    ax.set_title(title, loc="left", pad=STYLE["axes.titlepad"] + LINE_ABOVE * lines)
+
+
 def written(number: float, form: str) -> str:
     """A number as a picture writes it, with a true minus; nothing if that would be a zero.
 
@@ -162,7 +170,7 @@ class PlainTicks(LogFormatter):
             return f"{x:,.6g}"
         mantissa, power = f"{x:.3e}".split("e")
         factor = "" if float(mantissa) == 1 else f"{float(mantissa):g} × "
-        return f"{factor}10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+        return factor + power_of_ten(int(power))
 
 
 def plain_ticks(ax: Axes) -> None:

@@ -49,15 +49,7 @@ def kernel_environment() -> dict[str, str]:
     Python's own warning filter stays in force, because it decides what a learner sees.
     """
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
-    return (
-        inherited
-        | SPINS
-        | {
-            "COURSE_QUIET": "1",
-            "PYTHONHASHSEED": "0",
-            STORING: "1",
-        }
-    )
+    return inherited | SPINS | {"COURSE_QUIET": "1", "PYTHONHASHSEED": "0", STORING: "1"}
 
 
 def build(path: Path) -> bool:
@@ -117,7 +109,6 @@ def execute(notebook: NotebookNode, path: Path) -> NotebookNode:
             on_cell_start=remember,
         )
         try:
-            # Only what is stored needs pictures for pages without a kernel; a check does not.
             return client.execute(env=kernel_environment())
         except CellExecutionError as error:
             reason = f"{error.ename}: {error.evalue}"

@@ -236,6 +236,28 @@ def matrix(
     )
 
 
+def frame(at: Point, width: float, height: float, *, radius: float = 3, border: float = 2.4) -> str:
+    """Around the cells that a picture is about, in the accent colour.
+
+    Args:
+        at: its upper left corner.
+        width, height: of the frame.
+        radius: of its corners.
+        border: how thick it is.
+    """
+    return element(
+        "rect",
+        x=float(at[0]),
+        y=float(at[1]),
+        width=float(width),
+        height=float(height),
+        rx=radius,
+        fill="none",
+        stroke=ink("accent"),
+        stroke_width=border,
+    )
+
+
 def sublayer(
     at: Point,
     name: str,

@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.transforms import Bbox
 
-from course_lib.viz.style import HAIR, SOFT, STYLE, figure_of
+from course_lib.viz.style import HAIR, SOFT, figure_of, raise_title
 
 GAP, WIDTH = 0.12, 0.14  # inches between a map and its bar, and of the bar
-LINE = 15  # points, of the line of words between a map and its title
 WORDS = "meaning"  # by which the words above a map are found
 
 
@@ -52,7 +51,7 @@ def add_words(ax: Axes, meaning: str) -> None:
     if meaning not in shown:
         anchor: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         ax.annotate(meaning, (0, 1), (0, 5), color=SOFT, fontsize=10, gid=WORDS, **anchor)
-    ax.set_title(ax.get_title(loc="left"), loc="left", pad=STYLE["axes.titlepad"] + LINE)
+    raise_title(ax)
 
 
 def _is_meaning(text: Any) -> bool:

@@ -21,12 +21,13 @@ from course_lib.viz.style import (
     DOTTED,
     INK,
     LINE,
+    LINE_ABOVE,
     SOFT,
-    STYLE,
     dress,
     figure_of,
     new_axes,
     plain_ticks,
+    raise_title,
     styled,
     written,
 )
@@ -34,7 +35,6 @@ from course_lib.viz.style import (
 Numbers = Tensor | np.ndarray | Sequence[float]
 SLATE, PALEST = COLOURS["attention"].light, 0.4  # of a series of lines, and its first opacity
 CHARACTER_WIDTH = 0.085  # inches, about
-NAME_HEIGHT = 15  # points, of a line of small letters above the axes
 PLOTTED = 0.75  # of the width of a figure of bars, about: the rest are their names
 AROUND = 1.1  # inches above and below the axes, about
 FEW = 4  # lines that are told apart by their greys; more are taken for a series
@@ -257,11 +257,11 @@ def _draw_baselines(ax: Axes, baselines: Mapping[str, float]) -> None:
         half = CHARACTER_WIDTH * (len(name) + 2) / inches / 2
         free = next((i for i, end in enumerate(ends) if end <= value - half), len(ends))
         ends[free : free + 1] = [value + half]
-        offset = (0, 4 + NAME_HEIGHT * free)
+        offset = (0, 4 + LINE_ABOVE * free)
         anchor: dict[str, Any] = {"xycoords": ax.get_xaxis_transform()}
         anchor |= {"textcoords": "offset points", "ha": "center", "va": "bottom"}
         ax.annotate(name, (value, 1), offset, color=SOFT, fontsize=10, **anchor)
-    ax.set_title(ax.get_title(loc="left"), pad=STYLE["axes.titlepad"] + NAME_HEIGHT * len(ends))
+    raise_title(ax, len(ends))
 
 
 def _shorten_axis_label(ax: Axes) -> None:
@@ -273,7 +273,7 @@ def _shorten_axis_label(ax: Axes) -> None:
         return
     ax.yaxis.label.set(rotation=0, ha="left", va="bottom")
     ax.yaxis.set_label_coords(0, 1.02)
-    ax.set_title(ax.get_title(loc="left"), pad=STYLE["axes.titlepad"] + NAME_HEIGHT)
+    raise_title(ax)
 
 
 def _looks(names: Sequence[str], accent: str | None) -> dict[str, tuple[ColorType, str]]:

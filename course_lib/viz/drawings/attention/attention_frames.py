@@ -19,6 +19,7 @@ from course_lib.viz.drawings.marks import (
     arrow,
     element,
     flow,
+    frame,
     label,
     matrix,
     signed,
@@ -376,17 +377,7 @@ def _block(at: Point, rows: Sequence[Sequence[float]], *, largest: float, cell: 
 
 def _frame(at: Point, width: float, height: float) -> str:
     """Around the cells of the number that is worked out."""
-    return element(
-        "rect",
-        x=float(at[0]),
-        y=float(at[1]),
-        width=float(width),
-        height=float(height),
-        rx=2,
-        fill="none",
-        stroke=ink("accent"),
-        stroke_width=2.4,
-    )
+    return frame(at, width, height, radius=2)
 
 
 def _small(

@@ -15,6 +15,7 @@ from course_lib.viz.drawings.drawing import WIDTH, Panel
 from course_lib.viz.drawings.marks import (
     arc,
     element,
+    frame,
     group,
     label,
     number,
@@ -221,7 +222,7 @@ def _numbered(
     """A number in a cell: plain, or hatched, or a weight, which is framed if it is the lit one.
 
     Args:
-        words: the number, or nothing.
+        words: the number.
         edges: of the cell, left and right.
         y: its middle.
         is_hidden: the mask hides it.
@@ -233,24 +234,14 @@ def _numbered(
     fill = "hidden" if is_hidden else "attention" if weight else "none"
     cell = _cell(left, y - 11, right - left, 22, colour=fill, opacity=share if weight else None)
     if is_lit and weight:
-        cell += element(
-            "rect",
-            x=left + 0.5,
-            y=y - 12,
-            width=right - left - 1,
-            height=24.0,
-            rx=3,
-            fill="none",
-            stroke=ink("accent"),
-            stroke_width=2.4,
-        )
-    if is_hidden and words:  # no line runs through it
+        cell += frame((left + 0.5, y - 12), right - left - 1, 24)
+    if is_hidden:  # no line runs through it
         middle, width = (left + right) / 2, text_width(words, 12) + 8
         cell += _cell(middle - width / 2, y - 8, width, 16, colour="page")
     dark = weight and share is not None and share > 0.6
     colour = "page" if dark else "accent" if is_lit else None
     cls = "aside bold" if is_lit or weight else "aside"
-    return cell + (label(((left + right) / 2, y), words, cls=cls, colour=colour) if words else "")
+    return cell + label(((left + right) / 2, y), words, cls=cls, colour=colour)
 
 
 def _line(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Panel
-from course_lib.viz.drawings.marks import element, group, label, number, text_width
+from course_lib.viz.drawings.marks import element, frame, group, label, number, text_width
 
 TOP = 56.0  # the middle of the first heading
 HEADING, WORDS, ROW, GAP = 22.0, 15.0, 25.0, 32.0  # heights: of lines, of a row, between words
@@ -150,14 +150,4 @@ def _cell(at: tuple[float, float], share: float, width: float) -> list[str]:
 
 def _frame(at: tuple[float, float], width: float) -> str:
     """Around the largest share of the last step."""
-    return element(
-        "rect",
-        x=at[0] - 0.5,
-        y=at[1] - 0.5,
-        width=width + 1,
-        height=ROW - 2,
-        rx=3.5,
-        fill="none",
-        stroke=ink("accent"),
-        stroke_width=2,
-    )
+    return frame((at[0] - 0.5, at[1] - 0.5), width + 1, ROW - 2, radius=3.5, border=2)

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import arrow, element, group, label, sign, stream
+from course_lib.wording import power_of_ten
 
 LEFT, RIGHT = 18.0, WIDTH - 18.0  # where the first layer begins and the last one ends
 STREAM = 78.0  # the height of the stream
 BACK = 138.0  # the height of the gradient's middle
 THICKEST = 36.0  # of the gradient's band, in pixels
 FEWEST, MOST = 2, 10  # layers
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw_residual_streams(
@@ -149,4 +149,4 @@ def _in_words(size: float) -> str:
     exponent = math.floor(math.log10(size))
     if exponent >= -10:
         return f"{size:.{-exponent}f}"
-    return f"{size / 10**exponent:.0f} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
+    return f"{size / 10**exponent:.0f} × {power_of_ten(exponent)}"

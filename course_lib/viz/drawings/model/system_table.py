@@ -10,6 +10,7 @@ from course_lib.model import TransformerConfig
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Drawing, Panel
 from course_lib.viz.drawings.marks import element, label, stream, text_width
+from course_lib.wording import power_of_ten
 
 BOX, BOX_AT = 118.0, 1.0  # width and left edge of a part's box
 DECISION_AT, HEADS = 132.0, 38.0  # where decisions begin, and the first line of heads
@@ -24,7 +25,6 @@ SILENT = ("pad_id", "max_len", "norm_eps", "attention", "attention_bias")
 KEY = "( ) not in the paper: this course's choice"
 EMPTY = "empty: the same"
 RATIOS = {0.125: "⅛", 0.25: "¼", 0.5: "½", 2: "2", 4: "4", 8: "8"}
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Spot(NamedTuple):
@@ -206,8 +206,7 @@ def _written(value: object) -> str:
         digits, _, exponent = f"{value:g}".partition("e")
         if not exponent:
             return digits
-        power = f"10{exponent[0].strip('+')}{exponent[1:].lstrip('0')}"
-        power = power[:2] + power[2:].translate(SUPERSCRIPTS)
+        power = power_of_ten(int(exponent))
         return power if digits == "1" else f"{digits} · {power}"
     return str(value)
 

@@ -15,6 +15,7 @@ from course_lib.viz.drawings.marks import (
     arrow,
     brief,
     element,
+    frame,
     label,
     number,
     signed,
@@ -283,17 +284,7 @@ def _summed(
 
 def _frame(at: tuple[float, float], columns: int) -> str:
     """A thick border around the vector that the picture is about."""
-    return element(
-        "rect",
-        x=at[0] - 1,
-        y=at[1] - 1,
-        width=WIDE * columns + 2,
-        height=CELL + 2,
-        rx=3,
-        fill="none",
-        stroke=ink("accent"),
-        stroke_width=2.4,
-    )
+    return frame((at[0] - 1, at[1] - 1), WIDE * columns + 2, CELL + 2)
 
 
 def _shortened(word: str, room: float) -> str:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.viz.drawings.colours import ink
 from course_lib.viz.drawings.drawing import WIDTH, Film, Frame, Panel
-from course_lib.viz.drawings.marks import arrow, element, label, number, signed, vector
+from course_lib.viz.drawings.marks import arrow, element, frame, label, number, signed, vector
 
 # First for the fast hand; then three turns of it or more from one frame to the next, so that it
 # stands near twelve and the slower ones are seen to move.
@@ -145,17 +145,7 @@ def _table(rows: Sequence[Sequence[float]], positions: Sequence[int], *, lit: in
         name = label((ROWS_AT - 12, y + STRIP / 2), str(position), cls=cls, anchor="end")
         strip = vector((ROWS_AT, y), row, largest=1, cell=wide, height=STRIP)
         if position == lit:
-            strip += element(
-                "rect",
-                x=ROWS_AT - 1,
-                y=y - 1,
-                width=wide * len(row) + 2,
-                height=STRIP + 2,
-                rx=3,
-                fill="none",
-                stroke=ink("accent"),
-                stroke_width=2.4,
-            )
+            strip += frame((ROWS_AT - 1, y - 1), wide * len(row) + 2, STRIP + 2)
         graphics += [name, strip]
         y += STRIP + 4
     graphics.append(label((ROWS_AT - 12, SPEED_AT), "position", cls="aside", anchor="end"))
