@@ -1,130 +1,195 @@
 """How long is each lesson? Words, visible lines of code, figures, and the minutes that they take.
 
     python -m tools.notebooks.lesson_size            # a table of all lessons
-    python -m tools.notebooks.lesson_size notebooks/06_masks.ipynb
+    python -m tools.notebooks.lesson_size notebooks/06_masks.ipynb    # section by section
     python -m tools.notebooks.lesson_size --write    # also into the lessons and the map
 
-Counted is the core path: everything up to the heading *Deeper*. A reader is assumed to read 200
-words and 20 lines of code a minute, to look at a figure for half a minute, to spend two minutes on
-a widget, and one on a question of the quiz.
+Counted is the core path: everything up to the heading *Deeper*. Assumed is a reader for whom all of
+it is new: 110 words and ten lines of code a minute, a minute for a figure and for a question to
+think about first, two for a widget, one and a half for a question of the quiz. Nobody was timed. A
+cell with the id ``rest`` ends the first of two evenings.
 """
 
 import argparse
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.notebooks.notebook_normal_form import COLLAPSED, read
+from tools.notebooks.notebook_normal_form import COLLAPSED, read, to_bytes
 
 MAP = ROOT / "docs" / "map.md"
-MOST_WORDS, MOST_LINES, MOST_MINUTES = 3100, 350, 50
-DEEPER = re.compile(r"^## Deeper\b", re.MULTILINE)
+MOST_FIRST, MOST_SECTION = 50, 18  # minutes of a first evening; of a question
+REST = "rest"
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 NOT_READ = re.compile(r"\]\([^)\s]*\)|</?[a-z][^<>]*>")  # targets of links, tags
 WIDGET = re.compile(r"^(?:viz\.)?(?:interact|\w+_widget|explore_\w+|type_a_\w+)\(", re.MULTILINE)
 QUIZ = re.compile(r"^(?:viz\.)?(?:quiz|predict_shape)\(", re.MULTILINE)
-TIME = re.compile(r"\*\*Time\*\* about (\d+) minutes\b")
+TIME = re.compile(r"\*\*Time\*\* about \d+ minutes(?:: a first evening of \d+, a second of \d+)?")
+LISTED = re.compile(r"^( *- \[(Q\d+[a-z]\..+?)\]\(#[^ \n]*\))(?: · \d+ min)?", re.MULTILINE)
 HEADINGS = ("What goes wrong", "Check yourself", "What next", "Deeper")  # in this order, at the end
 BARE = re.compile(r"(?:^|[\s:=])(?:True|False)\s*$")
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a reader of a lesson's core path meets; the last two are of the whole lesson.
+    """What a reader meets in a part of a lesson's core path.
 
     Attributes:
         words: of prose.
         lines: of code that is not folded away, without blank ones.
         figures: pictures that are no widgets.
         widgets: figures that move.
-        questions: of the quiz.
-        deeper: words in the part that is collapsed.
-        bare: lines of output that end in True or False.
+        quiz: questions of the quiz.
+        think: questions to think about before the answer.
     """
 
     words: int = 0
     lines: int = 0
     figures: int = 0
     widgets: int = 0
-    questions: int = 0
-    deeper: int = 0
-    bare: int = 0
+    quiz: int = 0
+    think: int = 0
+
+    def __add__(self, other: "Size") -> "Size":
+        names = [field.name for field in fields(Size)]
+        return Size(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
     @property
     def minutes(self) -> int:
-        """The time that the core path takes, to the next five minutes."""
-        reading = self.words / 200 + self.lines / 20
-        looking = self.figures / 2 + 2 * self.widgets + self.questions
-        return max(5, 5 * round((reading + looking) / 5))
-
-    @property
-    def too_long(self) -> list[str]:
-        """What is longer than a lesson may be."""
-        limits = (("words", MOST_WORDS), ("lines", MOST_LINES), ("minutes", MOST_MINUTES))
-        return [
-            f"{value} {name}, at most {most}: move something to Deeper, or cut it"
-            for name, most in limits
-            if (value := getattr(self, name)) > most
-        ]
+        """The time that this takes."""
+        reading = self.words / 110 + self.lines / 10 + self.think
+        return round(reading + self.figures + 2 * self.widgets + 1.5 * self.quiz)
 
 
-def size_of(notebook: NotebookNode) -> Size:
-    """The size of a lesson."""
-    counts = dict.fromkeys(Size.__dataclass_fields__, 0)
-    core = True
+@dataclass(frozen=True)
+class Section:
+    """What stands below a heading of the second level, or above the first of them.
+
+    Attributes:
+        heading: without the mark; "" above the first.
+        size: of what stands there.
+        evening: 1, or 2 after the cell that ends the first evening.
+    """
+
+    heading: str
+    size: Size
+    evening: int
+
+
+def sections(notebook: NotebookNode) -> list[Section]:
+    """The core path of a lesson, section by section."""
+    found = [Section("", Size(), 1)]
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            core = core and not DEEPER.search(cell.source)
-            counts["words" if core else "deeper"] += len(NOT_READ.sub(" ", cell.source).split())
-            continue
-        counts["bare"] += _bare_lines(cell)
-        if core:
-            folded = cell.metadata.get("jupyter", {}).get("source_hidden")
-            code = [line for line in cell.source.splitlines() if line.strip()]
-            counts["lines"] += 0 if folded else len(code)
-            widgets = len(WIDGET.findall(cell.source))
-            counts["widgets"] += widgets
-            counts["figures"] += 0 if widgets else _pictures(cell)
-            counts["questions"] += len(QUIZ.findall(cell.source))
-    return Size(**counts)
+        heading = SECTION.search(cell.source) if cell.cell_type == "markdown" else None
+        if heading and heading[1].startswith("Deeper"):
+            break
+        last = found[-1]
+        if heading:
+            found.append(Section(heading[1], _size(cell), last.evening))
+        else:
+            found[-1] = Section(last.heading, last.size + _size(cell), last.evening)
+        if cell.id == REST:
+            found.append(Section("", Size(), 2))
+    return [part for part in found if part.size != Size()]
+
+
+def size_of(parts: Iterable[Section]) -> Size:
+    """Of sections together."""
+    return sum((part.size for part in parts), Size())
+
+
+def evenings(parts: list[Section]) -> tuple[int, ...]:
+    """The minutes of the only evening, or of both."""
+    first = size_of(part for part in parts if part.evening == 1).minutes
+    second = size_of(part for part in parts if part.evening == 2).minutes
+    return (first, second) if second else (first,)
+
+
+def label(parts: list[Section]) -> str:
+    """What a lesson says about its time."""
+    minutes = evenings(parts)
+    both = ": a first evening of {}, a second of {}".format(*minutes) if len(minutes) == 2 else ""
+    return f"**Time** about {sum(minutes)} minutes{both}"
+
+
+def listed(text: str, parts: list[Section]) -> str:
+    """A lesson's list of questions, each with its minutes."""
+    minutes = {part.heading: part.size.minutes for part in parts}
+
+    def row(match: re.Match[str]) -> str:
+        return f"{match[1]} · {minutes[match[2]]} min" if match[2] in minutes else match[1]
+
+    return LISTED.sub(row, text)
 
 
 def form_problems(notebook: NotebookNode) -> list[str]:
     """Where a lesson departs from the form that all have."""
-    size = size_of(notebook)
-    problems = size.too_long
-    if size.bare:
-        problems.append(f"{size.bare} lines of output end in True or False: print the number")
-    told = next((time for cell in notebook.cells if (time := TIME.search(cell.source))), None)
-    if told is None or int(told[1]) != size.minutes:
-        problems.append(f"expected '**Time** about {size.minutes} minutes' below the first picture")
+    parts = sections(notebook)
+    problems = []
+    if (first := evenings(parts)[0]) > MOST_FIRST:
+        problems.append(
+            f"the first evening has {first} minutes, at most {MOST_FIRST}: end it earlier with a "
+            f"cell {REST!r}, or move an idea to Deeper"
+        )
+    for part in parts:
+        if part.heading.startswith("Q") and part.size.minutes > MOST_SECTION:
+            problems.append(
+                f"{part.heading!r} has {part.size.minutes} minutes, at most {MOST_SECTION}: "
+                "make it two questions, or move an idea to Deeper"
+            )
+    if bare := sum(map(_bare_lines, notebook.cells)):
+        problems.append(f"{bare} lines of output end in True or False: print the number")
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    told = next((time[0] for text in texts if (time := TIME.search(text))), None)
+    if told != label(parts) or any(listed(text, parts) != text for text in texts):
+        problems.append(
+            f"expected {label(parts)!r}, and minutes at the questions: run with --write"
+        )
     found = [
         line.removeprefix("## ")
-        for cell in notebook.cells
-        if cell.cell_type == "markdown"
-        for line in cell.source.splitlines()
+        for text in texts
+        for line in text.splitlines()
         if line.removeprefix("## ") in HEADINGS
     ]
     if found != [heading for heading in HEADINGS if heading in found] or "What next" not in found:
         problems.append(f"expected the headings {', '.join(HEADINGS)} in this order, got {found}")
     for cell in notebook.cells:
-        if DEEPER.search(cell.source) and not cell.metadata.get(COLLAPSED):
+        if re.search(r"^## Deeper\b", cell.source, re.MULTILINE) and not cell.metadata.get(
+            COLLAPSED
+        ):
             problems.append(f"cell {cell.id!r}: the section Deeper is not folded")
     return problems
 
 
-def _pictures(cell: NotebookNode) -> int:
-    shown = [output.get("data", {}) for output in cell.outputs]
-    return sum(
-        "<img" in data.get("text/html", "") or "<svg" in data.get("text/html", "") for data in shown
+def _size(cell: NotebookNode) -> Size:
+    if cell.cell_type == "markdown":
+        words = len(NOT_READ.sub(" ", cell.source).split())
+        return Size(words=words, think=cell.source.count("<summary>Think first"))
+    folded = cell.metadata.get("jupyter", {}).get("source_hidden")
+    lines = [line for line in cell.source.splitlines() if line.strip()]
+    widgets = len(WIDGET.findall(cell.source))
+    return Size(
+        lines=0 if folded else len(lines),
+        figures=0 if widgets else _pictures(cell),
+        widgets=widgets,
+        quiz=len(QUIZ.findall(cell.source)),
     )
+
+
+def _pictures(cell: NotebookNode) -> int:
+    shown = [output.get("data", {}).get("text/html", "") for output in cell.outputs]
+    return sum("<img" in html or "<svg" in html for html in shown)
 
 
 def _bare_lines(cell: NotebookNode) -> int:
     """Lines that say True or False where a number would say more."""
+    if cell.cell_type == "markdown":
+        return 0
     texts = [
         output.get("text") or output.get("data", {}).get("text/plain", "")
         for output in cell.outputs
@@ -137,16 +202,24 @@ def lessons() -> list[Path]:
     return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
+def map_row(path: Path) -> str:
+    """The minutes of a lesson, as the map gives them: 45, or 38 + 20 for two evenings."""
+    return " + ".join(map(str, evenings(sections(read(path)))))
+
+
 def write_times() -> None:
     """Write each lesson's minutes below its first picture and into the map, with their sum."""
     page, total = MAP.read_text("utf-8"), 0
     for path in lessons():
-        minutes = size_of(read(path)).minutes
-        total += minutes
-        text = path.read_text("utf-8")
-        path.write_text(TIME.sub(f"**Time** about {minutes} minutes", text, count=1), "utf-8")
-        row = re.compile(rf"(\(\.\./notebooks/{re.escape(path.name)}\) \| )[\d–]+( \|)")
-        page = row.sub(rf"\g<1>{minutes}\g<2>", page)
+        notebook = read(path)
+        parts = sections(notebook)
+        total += sum(evenings(parts))
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = listed(TIME.sub(label(parts), cell.source), parts)
+        path.write_bytes(to_bytes(notebook))
+        row = re.compile(rf"(\(\.\./notebooks/{re.escape(path.name)}\) \| )[\d+ ]+( \|)")
+        page = row.sub(rf"\g<1>{map_row(path)}\g<2>", page)
     page = re.sub(r"about \d+ hours without", f"about {round(total / 60)} hours without", page)
     MAP.write_text(page, "utf-8")
 
@@ -161,16 +234,22 @@ def main() -> int:
     options = parser.parse_args()
     if options.write:
         write_times()
-    paths = options.paths or lessons()
-    columns = [*Size.__dataclass_fields__, "minutes"]
-    print(f"{'':24}" + "".join(f"{name:>10}" for name in columns))
-    long = 0
-    for path in paths:
-        size = size_of(read(path))
-        print(f"{path.stem:24}" + "".join(f"{getattr(size, name):>10}" for name in columns))
-        long += bool(size.too_long)
-    print(f"at most {MOST_WORDS} words, {MOST_LINES} lines, {MOST_MINUTES} minutes; longer: {long}")
+    columns = [field.name for field in fields(Size)]
+    print(f"{'':64}" + "".join(f"{name:>8}" for name in (*columns, "minutes")))
+    for path in options.paths or lessons():
+        parts = sections(read(path))
+        if options.paths:
+            for part in parts:
+                _print_row(("  " if part.evening == 2 else "") + part.heading[:60], part.size)
+        _print_row(
+            path.stem + (f": {map_row(path)}" if len(evenings(parts)) == 2 else ""), size_of(parts)
+        )
     return 0
+
+
+def _print_row(name: str, size: Size) -> None:
+    numbers = (*(getattr(size, field.name) for field in fields(Size)), size.minutes)
+    print(f"{name:64}" + "".join(f"{number:>8}" for number in numbers))
 
 
 if __name__ == "__main__":

@@ -4,12 +4,20 @@ import pytest
 
 from tests.tools.notebooks.sample_notebooks import bundle, code, markdown, notebook, stream
 from tools.notebooks import lesson_size
-from tools.notebooks.lesson_size import form_problems, size_of
+from tools.notebooks.lesson_size import (
+    Size,
+    evenings,
+    form_problems,
+    label,
+    listed,
+    sections,
+)
+from tools.notebooks.notebook_normal_form import read, to_bytes
 
 PICTURE = bundle(html='<img alt="three words here" src="x">')
 
 
-def lesson(*cells, time="**Time** about 5 minutes, plus the exercise."):
+def lesson(*cells, time="**Time** about 0 minutes, plus the exercise."):
     made = notebook(*cells, markdown("next", "## What next"))
     made.cells[0].source += f"\n\n{time}"
     return made
@@ -22,20 +30,24 @@ def deeper(text="", **metadata):
 
 
 def test_what_is_read_is_counted_and_what_is_folded_or_deeper_is_not():
-    size = size_of(
+    [opening, part] = sections(
         notebook(
             markdown("text", "Read [the *map*](docs/map.md) and look. <br>"),
             code("open", "x = 1\n\nprint(x)"),
             code("folded", "assert x", jupyter={"source_hidden": True}),
             code("drawn", "show_figure(ax, words)", [PICTURE]),
+            markdown(
+                "q", "## Q1a. Why?\n\n<details><summary>Think first</summary>\n\nWhy?</details>"
+            ),
             code("moves", "viz.interact(draw)", [PICTURE]),
             code("quiz-1", "quiz(question)", jupyter={"source_hidden": True}),
             deeper("three more words"),
             code("more", "x = 2", [PICTURE]),
         )
     )
-    assert (size.words, size.lines, size.figures, size.widgets) == (3 + 5, 4, 1, 1)
-    assert (size.questions, size.deeper) == (1, 5)
+    assert opening.size == Size(words=3 + 5, lines=3, figures=1)
+    assert part.heading == "Q1a. Why?"
+    assert part.size == Size(words=6, lines=1, widgets=1, quiz=1, think=1)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +55,62 @@ def test_what_is_read_is_counted_and_what_is_folded_or_deeper_is_not():
     [("equal: True", 1), ("False", 1), ("[True, False]", 0), ("True: it is", 0), ("a   True", 1)],
 )
 def test_verdicts_without_a_number_are_counted(text, bare):
-    assert size_of(notebook(code("out", "f()", [stream(text + "\n")]))).bare == bare
-    assert size_of(notebook(code("out", "f()", [bundle(plain=text)]))).bare == bare
+    for output in (stream(text + "\n"), bundle(plain=text)):
+        problems = form_problems(lesson(code("out", "f()", [output])))
+        assert sum("end in True or False" in problem for problem in problems) == bare
 
 
-def test_minutes_are_those_of_reading_and_looking():
-    assert lesson_size.Size().minutes == 5
-    assert lesson_size.Size(words=2000, lines=200).minutes == 20
-    assert lesson_size.Size(words=2000, lines=200, figures=10, widgets=4, questions=5).minutes == 40
+@pytest.mark.parametrize(
+    ("size", "minutes"),
+    [
+        (Size(), 0),
+        (Size(words=1100, lines=100), 20),
+        (Size(words=1100, lines=100, figures=3, widgets=2, quiz=2, think=4), 34),
+    ],
+)
+def test_minutes_are_those_of_reading_looking_and_thinking(size, minutes):
+    assert size.minutes == minutes
+
+
+def two_evenings(lines=150):
+    """A lesson whose second evening is one question of ten minutes."""
+    return lesson(
+        markdown("list", "- [Q1a. Why?](#Q1a.-Why?)\n- [Q1b. And?](#Q1b.-And?)"),
+        markdown("a", "## Q1a. Why?"),
+        code("long", "x = 1\n" * lines),
+        code("longer", "x = 1\n" * 149, [PICTURE]),
+        markdown("rest", "A good place to stop for today."),
+        markdown("b", "## Q1b. And?"),
+        code("last", "x = 1\n" * 99),
+    )
+
+
+def test_a_lesson_of_two_evenings_says_how_long_each_takes_and_each_question():
+    parts = sections(two_evenings())
+    assert evenings(parts) == (31, 10)
+    assert label(parts) == "**Time** about 41 minutes: a first evening of 31, a second of 10"
+    assert listed("- [Q1a. Why?](#Q1a.-Why?)\n- [Q1c. Who?](#Q1c.-Who?) · 3 min", parts) == (
+        "- [Q1a. Why?](#Q1a.-Why?) · 31 min\n- [Q1c. Who?](#Q1c.-Who?)"
+    )
+
+
+def test_the_command_writes_the_minutes_into_lesson_and_map_and_is_then_content(
+    tmp_path, monkeypatch, capsys
+):
+    path, page = tmp_path / "01_x.ipynb", tmp_path / "map.md"
+    path.write_bytes(to_bytes(two_evenings(lines=1)))
+    page.write_text(
+        "Sixteen lessons, about 9 hours without.\n| [x](../notebooks/01_x.ipynb) | 1 | y |"
+    )
+    monkeypatch.setattr(lesson_size, "MAP", page)
+    monkeypatch.setattr(lesson_size, "lessons", lambda: [path])
+    monkeypatch.setattr("sys.argv", ["lesson_size", "--write"])
+    lesson_size.main()
+    assert form_problems(read(path)) == []
+    assert page.read_text("utf-8") == (
+        "Sixteen lessons, about 0 hours without.\n| [x](../notebooks/01_x.ipynb) | 16 + 10 | y |"
+    )
+    assert "01_x: 16 + 10" in capsys.readouterr().out
 
 
 def test_a_lesson_of_the_right_form_has_no_problem():
@@ -63,10 +123,11 @@ def test_a_lesson_of_the_right_form_has_no_problem():
 @pytest.mark.parametrize(
     ("made", "told"),
     [
-        (lesson(markdown("text", "word " * 3101)), "at most 3100"),
-        (lesson(code("long", "x = 1\n" * 351)), "at most 350"),
-        (lesson(time="**Time** 45–60 minutes"), "about 5 minutes"),
-        (lesson(time="**Time** about 10 minutes"), "about 5 minutes"),
+        (lesson(code("long", "x = 1\n" * 510)), "the first evening has 51 minutes"),
+        (lesson(markdown("q", "## Q1a. Why?"), code("long", "x = 1\n" * 190)), "at most 18"),
+        (lesson(time="**Time** 45–60 minutes"), "about 0 minutes"),
+        (lesson(time="**Time** about 10 minutes"), "about 0 minutes"),
+        (lesson(markdown("list", "- [Q1a. Why?](#Q) · 7 min")), "minutes at the questions"),
         (lesson(code("out", "f()", [stream("True\n")])), "print the number"),
         (lesson(deeper(**{"jp-MarkdownHeadingCollapsed": True})), "in this order"),
         (notebook(), "in this order"),
