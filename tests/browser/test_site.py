@@ -2,9 +2,6 @@
 
 import os
 import re
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
@@ -87,27 +84,39 @@ def test_a_click_on_the_theme_changes_the_figures_of_a_lesson_too(open_site):
         assert page.get_attribute("body", "data-jp-theme-light") == str(theme == "light").lower()
 
 
-@pytest.fixture
-def address(site):
-    """Where the site is served: from a disk, the search may not read its excerpts."""
-    handler = partial(QuietHandler, directory=site)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def results(page):
+    """Where the first results lead."""
+    page.wait_for_selector("#search-list a")
+    return page.locator("#search-list a").evaluate_all(
+        "links => links.slice(0, 5).map(link => link.getAttribute('href'))"
+    )
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-def test_the_search_finds_a_word_of_a_lesson(address, open_page):
-    page = open_page(f"{address}/docs/map.html", network=True, width=1280)
-    page.fill(".sidebar-search", "translator")
+def test_the_search_in_the_margin_leads_to_the_section_of_a_lesson(open_site, axe):
+    page = open_site("docs/map", width=1280)
+    page.fill(".sidebar-search", "what does it look at while it writes")
     page.press(".sidebar-search", "Enter")
-    page.wait_for_selector("#search-results a[href*='notebooks/00_start_here.html']")
-    page.wait_for_load_state("networkidle")  # the excerpts
+    page.wait_for_url("**/search.html?*")
+    assert "notebooks/00_start_here.html#Q0b.-What-does-it-look-at-while-it-writes?" in results(
+        page
+    )
+    assert serious_violations(page, axe) == {}
+    page.locator("#search-list a").first.click()
+    page.wait_for_url("**/notebooks/00_start_here.html#*")
+
+
+def test_the_search_needs_not_every_word_and_ranks_the_library_below_lessons(open_site):
+    page = open_site("search", width=390)
+    page.fill("#search-field", "translate zzzzqqqq my machine ready")
+    assert any("notebooks/00_start_here" in link for link in results(page))
+    page.fill("#search-field", "zzzzqqqq")
+    page.wait_for_selector("#search-status:has-text('Nothing has any word of')")
+    assert page.locator("#search-list li").count() == 0
+    page.fill("#search-field", "greedy decoding beam search")
+    links = results(page)
+    assert not links[0].startswith("api/"), links
+    page.fill("#search-field", " ")
+    page.wait_for_selector("#search-status:empty", state="attached")
 
 
 def test_on_paper_a_lesson_is_unfolded_and_light_and_alone(open_site):

@@ -7,7 +7,7 @@ import pytest
 from course_lib.viz.web.bundles import BUNDLES
 from tests.conftest import missing
 from tools import bundles
-from tools.bundles import ASSETS, ENTRIES, write_bundles
+from tools.bundles import ASSETS, ENTRIES, SEARCH, write_bundles, write_search
 from tools.npm_package import NoPackage
 
 # Live widgets and pages read these as they are: each is one short file.
@@ -29,6 +29,13 @@ def made(tmp_path_factory):
 def test_a_stored_bundle_is_what_its_scripts_give(made, name):
     new, stored = ((folder / f"{name}.js").read_text("utf-8") for folder in (made[0], BUNDLES))
     assert new == stored, f"{name}.js is not that of its scripts: run python -m tools.bundles"
+
+
+@pytest.mark.slow
+def test_the_stored_search_is_what_its_script_and_its_libraries_give(made, tmp_path):
+    write_search(tmp_path)
+    new, stored = tmp_path / "search.js", SEARCH.parents[1] / "static" / "search.js"
+    assert new.read_text("utf-8") == stored.read_text("utf-8"), "run python -m tools.bundles"
 
 
 def test_every_bundle_has_its_entry():

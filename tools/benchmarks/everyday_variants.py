@@ -42,7 +42,7 @@ AVERAGED = 5  # checkpoints, of the last fifth of the training
 
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "recipe": ("the recipe", ()),
-    "words": ("words instead of subwords, as many", ("tokens=words",)),
+    "words": ("words instead of subwords: all of them", ("tokens=words",)),
     "separate": ("a vocabulary for each language", ("shared_vocabulary=false",)),
     "fewer_subwords": ("1,800 subwords", ("vocab_size=1800",)),
     "more_subwords": ("7,200 subwords", ("vocab_size=7200",)),

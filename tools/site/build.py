@@ -23,6 +23,7 @@ from tools.site.front_parts import lesson_lines
 from tools.site.links import broken_links
 from tools.site.meta_tags import DESCRIPTION, described, meta_tags
 from tools.site.notebook_parser import NotebookParser, finish
+from tools.site.search_sections import write_search_sections
 from tools.site.sources import TITLES, Chapter, write_sources
 
 TITLE = "The Transformer, Question by Question"
@@ -57,6 +58,7 @@ SETTINGS: dict[str, Any] = {
     },
     "html_show_copyright": False,
     "html_copy_source": False,
+    "templates_path": [str(ASSETS / "templates")],
     "html_static_path": [
         *map(str, [ASSETS / "static", SCROLLING, CELLS]),
         "document.css",
@@ -146,6 +148,7 @@ def build(output: Path, wanted: Iterable[Chapter]) -> int:
         )
         app.build()
         pages = len(app.env.found_docs)
+        write_search_sections(app, output)
     write_translators(output)
     problems = [COLOUR.sub("", warnings.getvalue()), *broken_links(output)]
     if any(problems):

@@ -22,6 +22,7 @@ PACKAGES = {
     "viz": "plots, widgets, the attention explorer",
     "checks": "exercises and their checks",
 }
+README_PICTURES = "course_lib/assets/readme"
 TITLES = {"README": "Install and begin"}  # in the navigation, where its own says nothing
 
 
@@ -78,6 +79,8 @@ def write_sources(folder: Path, wanted: Iterable[Chapter]) -> None:
             shutil.copy(_original(page), target.parent)
     for pictures in (path for path in (ROOT / "docs", FULL) if path.is_dir()):
         shutil.copytree(pictures, folder / "docs", ignore=_but_pictures, dirs_exist_ok=True)
+    if (folder / "README.md").is_file():
+        shutil.copytree(ROOT / README_PICTURES, folder / README_PICTURES)
     if (evidence := folder / "docs" / "evidence.md").is_file():
         _link_measured(evidence)
 

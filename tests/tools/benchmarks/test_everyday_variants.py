@@ -47,7 +47,7 @@ def test_a_variant_of_half_the_cost_trains_for_twice_the_steps_and_is_measured_o
     main(["--out", str(tmp_path), "--only", "words", "--seeds", "0"])
     table = capsys.readouterr().out.strip().splitlines()[-3:]
     assert table[0].startswith("| the recipe | 0.0 M | 50 | 2 | ")
-    assert table[1].startswith("| words instead of subwords, as many | 0.0 M | 100 | 2 | ")
+    assert table[1].startswith("| words instead of subwords: all of them | 0.0 M | 100 | 2 | ")
     assert table[2].startswith("| the recipe, mean of 5 checkpoints | 0.0 M | 50 | 2 | ")
 
 

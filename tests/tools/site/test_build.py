@@ -1,5 +1,6 @@
 """Parts of the site, built: what Sphinx writes is what a reader needs."""
 
+import json
 import os
 import re
 
@@ -24,7 +25,7 @@ from tools.site.sources import Chapter, chapters, write_sources
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    assert main(["--output", str(folder), "--only", "00_", "12_", "glossary", "map"]) == 0
+    assert main(["--output", str(folder), "--only", "README", "00_", "12_", "glossary", "map"]) == 0
     return folder
 
 
@@ -59,10 +60,21 @@ def test_links_lead_to_pages_of_the_site_and_else_to_the_repository(site):
     assert 'class="lesson-map"' in page
 
 
-def test_the_search_knows_words_of_lessons_and_of_pages(site):
-    index = read(site / "searchindex.js")
-    for word in ("subword", "encod", "notebooks/00_start_here"):
-        assert word in index, word
+def test_the_search_knows_sections_of_lessons_terms_of_the_glossary_and_how_each_counts(site):
+    script = read(site / "_static" / "search_sections.js")
+    sections = json.loads(script.removeprefix("searchSections="))
+    assert [section["id"] for section in sections] == [*range(len(sections))]
+    found = {section["url"]: section for section in sections}
+    question = found["notebooks/00_start_here.html#Q0a.-What-will-you-build?"]
+    assert (question["heading"], question["page"]) == (
+        "Q0a. What will you build?",
+        "00 · Start here",
+    )
+    term = found["docs/glossary.html#ablation"]
+    assert (term["heading"], term["kind"]) == ("ablation", "glossary")
+    assert term["text"].startswith("ablation (knocking out")
+    assert question["weight"] > term["weight"] > found["docs/map.html#other-ways-through"]["weight"]
+    assert not any("</" in section["text"] for section in sections)
 
 
 def test_the_first_page_has_its_model_beside_it(site):
