@@ -15,7 +15,7 @@ from course_lib.viz.drawings.marks import (
 )
 
 BOX, STEP, TOP, HEIGHT = 38, 66, 60, 424  # of a box, from one to the next, the upper one, a panel
-BUILT_NOW = "Q4d"  # the question where the drawing stands
+BUILT_NOW = "Q4e"  # the question where the drawing stands
 LATER = "06"  # the lesson that adds the mask
 
 
@@ -47,10 +47,10 @@ HEADS = (
     Part(14, width=96, level=4, text="q_proj", built_in="Q4a"),
     Part(122, width=96, level=4, text="k_proj", built_in="Q4a"),
     Part(230, width=96, level=4, text="v_proj", built_in="Q4a"),
-    Part(14, width=312, level=3, text="split into H heads", built_in="Q4d"),
+    Part(14, width=312, level=3, text="split into H heads", built_in="Q4e"),
     Part(14, width=300, level=2, text="one head, H times", built_in="Q4a"),
-    Part(14, width=312, level=1, text="merge the heads", built_in="Q4d"),
-    Part(14, width=312, level=0, text="out_proj", built_in="Q4d"),
+    Part(14, width=312, level=1, text="merge the heads", built_in="Q4e"),
+    Part(14, width=312, level=0, text="out_proj", built_in="Q4e"),
 )
 COPIED = "one head, H times"  # drawn as a stack
 ENTERS = TOP + STEP * 4 + BOX + 26  # where the arrows into the lowest boxes begin

@@ -11,6 +11,7 @@ import torch
 from course_lib.model import MultiHeadAttention
 from course_lib.viz.drawings.attention.attention_diagram import (
     BOX,
+    BUILT_NOW,
     HEADS,
     HEIGHT,
     LATER,
@@ -65,10 +66,10 @@ def test_the_questions_are_those_of_the_lesson():
     assert {part.built_in for part in (*ONE_HEAD, *HEADS)} <= asked | {LATER}
 
 
-def test_what_question_d_builds_is_lit_and_nothing_else():
+def test_what_the_lesson_builds_here_is_lit_and_nothing_else():
     for panel, parts in PANELS:
         lit = panel.body.count('stroke="var(--accent)"')
-        assert lit == sum(part.built_in == "Q4d" for part in parts)
+        assert lit == sum(part.built_in == BUILT_NOW for part in parts)
 
 
 def test_the_linear_layers_stand_in_the_order_in_which_attention_calls_them():
