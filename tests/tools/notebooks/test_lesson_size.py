@@ -79,7 +79,7 @@ def two_evenings(lines=150):
         markdown("a", "## Q1a. Why?"),
         code("long", "x = 1\n" * lines),
         code("longer", "x = 1\n" * 149, [PICTURE]),
-        markdown("rest", "A good place to stop for today."),
+        markdown("rest", "Stop here for today."),
         markdown("b", "## Q1b. And?"),
         code("last", "x = 1\n" * 99),
     )
