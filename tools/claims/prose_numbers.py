@@ -42,7 +42,7 @@ NO_NUMBERS = [
     re.compile(r"(?:\[\d\d)?\]\((?:[^()]|\([^()]*\))*\)"),  # a link's target, a lesson's number
     re.compile(r"</?[a-z][^<>]*>"),
     re.compile(r"^[\s>]*(?:#+ \d+[.·]?|\d+\.)\s", re.MULTILINE),  # headings, items of lists
-    re.compile(r"^\*\*Time\*\*.*", re.MULTILINE),
+    re.compile(r"^\*\*Time\*\*.*| · \d+ min$", re.MULTILINE),
     re.compile(
         rf"\b(?:{REFERENCE})s?\s\d[\d.]*(?:(?:, | and | or | to |[–-])\d[\d.]*)*", re.IGNORECASE
     ),

@@ -31,6 +31,7 @@ WIDGET = re.compile(r"^(?:viz\.)?(?:interact|\w+_widget|explore_\w+|type_a_\w+)\
 QUIZ = re.compile(r"^(?:viz\.)?(?:quiz|predict_shape)\(", re.MULTILINE)
 TIME = re.compile(r"\*\*Time\*\* about \d+ minutes(?:: a first evening of \d+, a second of \d+)?")
 LISTED = re.compile(r"^( *- \[(Q\d+[a-z]\..+?)\]\(#[^ \n]*\))(?: · \d+ min)?", re.MULTILINE)
+MINUTES = re.compile(r" · \d+ min$", re.MULTILINE)
 HEADINGS = ("What goes wrong", "Check yourself", "What next", "Deeper")  # in this order, at the end
 BARE = re.compile(r"(?:^|[\s:=])(?:True|False)\s*$")
 
@@ -168,7 +169,8 @@ def form_problems(notebook: NotebookNode) -> list[str]:
 
 def _size(cell: NotebookNode) -> Size:
     if cell.cell_type == "markdown":
-        words = len(NOT_READ.sub(" ", cell.source).split())
+        text = MINUTES.sub("", TIME.sub("", cell.source))  # or they would change themselves
+        words = len(NOT_READ.sub(" ", text).split())
         return Size(words=words, think=cell.source.count("<summary>Think first"))
     folded = cell.metadata.get("jupyter", {}).get("source_hidden")
     lines = [line for line in cell.source.splitlines() if line.strip()]
