@@ -43,7 +43,14 @@ def chapters() -> list[Chapter]:
     return [
         Chapter(
             "Find your way",
-            ("README", "docs/map", "docs/glossary", "docs/troubleshooting", "docs/training"),
+            (
+                "README",
+                "docs/map",
+                "docs/questions",
+                "docs/glossary",
+                "docs/troubleshooting",
+                "docs/training",
+            ),
         ),
         Chapter("Lessons", _files("notebooks/*.ipynb")),
         Chapter("Exercises", _files("exercises/*/*.ipynb")),

@@ -19,8 +19,13 @@ const COMMON = new Set(
 /** @param {string} term */
 const processTerm = (term) => {
   const word = term.toLowerCase();
-  return COMMON.has(word) ? null : stemmer(word);
+  const american = word.replace(/is(e[drs]?|ing|ation)$/, "iz$1"); // normalise, normalize
+  return COMMON.has(word) ? null : stemmer(american);
 };
+
+// Words that say little here, because all pages are about them.
+const FAINT = new Set(["code", "explain", "model", "pytorch", "transformer", "work"].map((word) => stemmer(word)));
+const SHORT = 3; // words of a query of which all are expected
 
 /** @param {Section[]} sections */
 export const makeIndex = (sections) => {
@@ -31,6 +36,7 @@ export const makeIndex = (sections) => {
     searchOptions: {
       boost: { heading: 4, asked: 4, page: 2 },
       boostDocument: (_id, _term, stored) => Number(stored?.weight ?? 1),
+      boostTerm: (term) => (FAINT.has(term) ? 0.3 : 1),
       fuzzy: (term) => (term.length > 5 ? 0.15 : false),
       prefix: (term) => term.length > 3,
       weights: { fuzzy: 0.3, prefix: 0.4 },
@@ -46,8 +52,10 @@ export const makeIndex = (sections) => {
  * @param {MiniSearch} [index]
  */
 export const find = (sections, query, index = makeIndex(sections)) => {
-  // What has all of the words comes first, as people expect; then what has the rarest of them.
-  const all = index.search(query, { combineWith: "AND" });
+  // Of a few words, what has all of them comes first, as people expect. In a whole question some
+  // words are the asker's own, and a long section that happens to have them all would come first.
+  const words = query.split(/\s+/).filter(processTerm);
+  const all = words.length > SHORT ? [] : index.search(query, { combineWith: "AND" });
   const first = new Set(all.map((result) => result.id));
   const any = index.search(query).filter((result) => !first.has(result.id));
   return [...all, ...any].slice(0, MOST).map((result) => ({ ...sections[result.id], terms: result.terms }));
