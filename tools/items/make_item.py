@@ -106,14 +106,15 @@ def stamped_pages() -> dict[Path, bytes]:
     nothing_passed = Progress(())
     shown.data |= {"text/html": nothing_passed.to_html(), "text/plain": repr(nothing_passed)}
     wanted = normal_form(lesson, path=linked_path(FIRST_LESSON), home=repository())
-    reading = dict(re.findall(r"^\| (\d\d) \| \[.*?\| (\d+) \|", MAP.read_text("utf-8"), re.M))
+    rows = re.findall(r"^\| (\d\d) \| \[.*?\| ([\d +]+) \|", MAP.read_text("utf-8"), re.M)
+    reading = {lesson: sum(map(int, minutes.split(" + "))) for lesson, minutes in rows}
     return {
         PLAN: plan(PLAN.read_text("utf-8"), reading).encode(),
         FIRST_LESSON: to_bytes(wanted),
     }
 
 
-def plan(text: str, reading: dict[str, str]) -> str:
+def plan(text: str, reading: dict[str, int]) -> str:
     """The plan of a term with the minutes and points that there are.
 
     Args:
@@ -125,7 +126,7 @@ def plan(text: str, reading: dict[str, str]) -> str:
         lessons = found[2].split(", ")
         items = [entry for entry in TABLE.values() if entry.id[:2] in lessons]
         sums = (
-            sum(int(reading[lesson]) for lesson in lessons),
+            sum(reading[lesson] for lesson in lessons),
             sum(entry.minutes for entry in items),
             sum(entry.points for entry in items),
         )
