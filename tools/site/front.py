@@ -45,6 +45,7 @@ def write_front(folder: Path, pages: Collection[str]) -> None:
         "colab": colab_link("notebooks/00_start_here.ipynb", home=repository()),
         "first": address("notebooks/00_start_here"),
         "readme": address("README"),
+        "questions": address("docs/questions"),
         "teaching": address("docs/teaching"),
         "weights": f"{sum(weights.numel() for weights in translator.model.parameters()):,}",
         "asked": TEXTS[MODELS[0]].asked,
