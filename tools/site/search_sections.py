@@ -23,7 +23,9 @@ KINDS = (
     ("exercises/", "exercise", 0.6),
     ("api/", "library", 0.3),
     ("docs/evidence", "measured", 0.1),
-    ("docs/misconceptions", "measured", 0.1),
+    ("docs/misconception_matrix", "measured", 0.1),
+    ("docs/mutation_testing", "measured", 0.1),
+    ("docs/other_seeds", "measured", 0.1),
     ("CONTRIBUTING", "contribute", 0.1),
     ("CHANGELOG", "contribute", 0.1),
     ("docs/maintaining", "contribute", 0.1),
@@ -36,8 +38,8 @@ ASKED = "Also asked: "  # how a paragraph of docs/questions.md begins that has o
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 
 
-def write_search_sections(app: Sphinx, output: Path) -> int:
-    """Write the sections as a script, which a page on a disk may load, too; return how many."""
+def write_search_sections(app: Sphinx, output: Path) -> None:
+    """Write the sections as a script, which a page on a disk may load, too."""
     sections = [
         {"id": number, **section}
         for number, section in enumerate(
@@ -48,7 +50,6 @@ def write_search_sections(app: Sphinx, output: Path) -> int:
     ]
     text = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
     (output / "_static" / "search_sections.js").write_text(f"searchSections={text}", "utf-8")
-    return len(sections)
 
 
 def _sections(page: str, tree: nodes.document) -> Iterator[Entry]:
