@@ -25,7 +25,9 @@ from tools.site import ROOT
 
 READ, WRITTEN = "Die Katze schläft, weil sie müde ist.", "The cat is sleeping because"
 EXAMPLE = "Der Hund schläft im Garten, weil er müde ist."
-ROW = re.compile(r"^\| (\d\d) \| \[(.+?)\]\(\.\./(.+?)\.ipynb\) \| \d+ \| (.+?) \|", re.MULTILINE)
+ROW = re.compile(
+    r"^\| (\d\d) \| \[(.+?)\]\(\.\./(.+?)\.ipynb\) \| [\d +]+ \| (.+?) \|", re.MULTILINE
+)
 
 Address = Callable[[str], str]  # where a link to a page of the project leads
 
