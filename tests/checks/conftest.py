@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from course_lib.checks.diagnosis import known_answers
+from course_lib.checks.diagnosis import dependence, known_answers, naming, repetition, several
 from course_lib.checks.engine.call import ask, call_plainly
 
 _answers = {}
@@ -19,6 +19,15 @@ def _shapes_unchecked(own_messages):
 def _errors_in_searches_are_seen(monkeypatch):
     module = sys.modules["course_lib.checks.diagnosis.diagnose"]  # the package has its function
     monkeypatch.setattr(module, "ERRORS_END_A_SEARCH", False)
+
+
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch):
+    """What a search finds must not depend on how busy the machine is."""
+    monkeypatch.setattr(several, "SEVERAL_SECONDS", 5.0)
+    monkeypatch.setattr(naming, "PAIR_SECONDS", 60.0)
+    monkeypatch.setattr(dependence, "SECONDS", 30.0)
+    monkeypatch.setattr(repetition, "SECONDS", 30.0)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from course_lib.checks import TABLE, load_item, load_items
-from course_lib.checks.diagnosis import naming
 from course_lib.checks.diagnosis.diagnose import SEED, diagnose
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.table import TOPICS
@@ -52,7 +51,6 @@ def not_started(*args, **kwargs):
 @pytest.fixture(autouse=True)
 def _progress_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(naming, "PAIR_SECONDS", 60.0)  # also on a slow machine
 
 
 @pytest.mark.parametrize("item", ITEMS)

@@ -6,14 +6,11 @@ import pytest
 
 from course_lib.checks.table import TABLE, TOPICS
 from tools import ROOT
+from tools.notebooks.course_map import lesson_rows, read_map
 
 TEXT = (ROOT / "docs" / "teaching.md").read_text("utf-8")
-MAP = (ROOT / "docs" / "map.md").read_text("utf-8")
 WEEKS = [re.findall(r"\d+", row) for row in re.findall(r"^\| \d+ \|.*", TEXT, re.MULTILINE)]
-READING = {
-    lesson: sum(map(int, minutes.split(" + ")))
-    for lesson, minutes in re.findall(r"^\| (\d\d) \| \[.*?\| ([\d +]+) \|", MAP, re.MULTILINE)
-}
+READING = {row.number: sum(row.minutes) for row in lesson_rows(read_map())}
 ITEMS = list(TABLE.values())
 
 

@@ -25,6 +25,7 @@ from course_lib.errors import CourseError
 from tools import ROOT, evidence
 from tools.items import misconception_matrix, mutation_testing
 from tools.notebooks.build_exercises import EXERCISES, SOLUTIONS, make
+from tools.notebooks.course_map import PLAN, lesson_rows, plan, read_map
 from tools.notebooks.notebook_normal_form import (
     NotebookError,
     linked_path,
@@ -34,10 +35,7 @@ from tools.notebooks.notebook_normal_form import (
     to_bytes,
 )
 
-PLAN = ROOT / "docs" / "teaching.md"
-MAP = ROOT / "docs" / "map.md"
 FIRST_LESSON = ROOT / "notebooks" / "00_start_here.ipynb"
-WEEK = re.compile(r"^\| (\d+) \| ([\d, ]+) \| \d+ \| \d+ \| \d+ \|$", re.MULTILINE)
 TESTS_OF_ITEM = ("tests/checks/test_items.py", "tests/checks/test_conventions.py")
 TESTS_OF_LESSON = (
     "tests/notebooks/test_exercises.py",
@@ -106,33 +104,10 @@ def stamped_pages() -> dict[Path, bytes]:
     nothing_passed = Progress(())
     shown.data |= {"text/html": nothing_passed.to_html(), "text/plain": repr(nothing_passed)}
     wanted = normal_form(lesson, path=linked_path(FIRST_LESSON), home=repository())
-    rows = re.findall(r"^\| (\d\d) \| \[.*?\| ([\d +]+) \|", MAP.read_text("utf-8"), re.M)
-    reading = {lesson: sum(map(int, minutes.split(" + "))) for lesson, minutes in rows}
     return {
-        PLAN: plan(PLAN.read_text("utf-8"), reading).encode(),
+        PLAN: plan(PLAN.read_text("utf-8"), lesson_rows(read_map())).encode(),
         FIRST_LESSON: to_bytes(wanted),
     }
-
-
-def plan(text: str, reading: dict[str, int]) -> str:
-    """The plan of a term with the minutes and points that there are.
-
-    Args:
-        text: the page.
-        reading: the minutes of each lesson, by its number.
-    """
-
-    def week(found: re.Match[str]) -> str:
-        lessons = found[2].split(", ")
-        items = [entry for entry in TABLE.values() if entry.id[:2] in lessons]
-        sums = (
-            sum(reading[lesson] for lesson in lessons),
-            sum(entry.minutes for entry in items),
-            sum(entry.points for entry in items),
-        )
-        return f"| {' | '.join([found[1], found[2], *map(str, sums)])} |"
-
-    return WEEK.sub(week, text)
 
 
 def store_pages() -> None:

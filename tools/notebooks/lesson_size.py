@@ -2,7 +2,6 @@
 
     python -m tools.notebooks.lesson_size            # a table of all lessons
     python -m tools.notebooks.lesson_size notebooks/06_masks.ipynb    # section by section
-    python -m tools.notebooks.lesson_size --write    # also into the lessons and the map
 
 Counted is the core path: everything up to the heading *Deeper*. Assumed is a reader for whom all of
 it is new: 110 words and ten lines of code a minute, a minute for a figure and for a question to
@@ -20,9 +19,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.notebooks.notebook_normal_form import COLLAPSED, read, to_bytes
+from tools.notebooks.notebook_normal_form import COLLAPSED, read
 
-MAP = ROOT / "docs" / "map.md"
 MOST_FIRST, MOST_SECTION = 50, 18  # minutes of a first evening; of a question
 REST = "rest"
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
@@ -149,7 +147,8 @@ def form_problems(notebook: NotebookNode) -> list[str]:
     told = next((time[0] for text in texts if (time := TIME.search(text))), None)
     if told != label(parts) or any(listed(text, parts) != text for text in texts):
         problems.append(
-            f"expected {label(parts)!r}, and minutes at the questions: run with --write"
+            f"expected {label(parts)!r}, and minutes at the questions: "
+            "python -m tools.notebooks.course_map --write"
         )
     found = [
         line.removeprefix("## ")
@@ -204,38 +203,13 @@ def lessons() -> list[Path]:
     return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def map_row(path: Path) -> str:
-    """The minutes of a lesson, as the map gives them: 45, or 38 + 20 for two evenings."""
-    return " + ".join(map(str, evenings(sections(read(path)))))
-
-
-def write_times() -> None:
-    """Write each lesson's minutes below its first picture and into the map, with their sum."""
-    page, total = MAP.read_text("utf-8"), 0
-    for path in lessons():
-        notebook = read(path)
-        parts = sections(notebook)
-        total += sum(evenings(parts))
-        for cell in notebook.cells:
-            if cell.cell_type == "markdown":
-                cell.source = listed(TIME.sub(label(parts), cell.source), parts)
-        path.write_bytes(to_bytes(notebook))
-        row = re.compile(rf"(\(\.\./notebooks/{re.escape(path.name)}\) \| )[\d+ ]+( \|)")
-        page = row.sub(rf"\g<1>{map_row(path)}\g<2>", page)
-    page = re.sub(r"about \d+ hours without", f"about {round(total / 60)} hours without", page)
-    MAP.write_text(page, "utf-8")
-
-
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks; by default all lessons")
-    parser.add_argument("--write", action="store_true", help="write the minutes where they stand")
     options = parser.parse_args()
-    if options.write:
-        write_times()
     columns = [field.name for field in fields(Size)]
     print(f"{'':64}" + "".join(f"{name:>8}" for name in (*columns, "minutes")))
     for path in options.paths or lessons():
@@ -243,9 +217,7 @@ def main() -> int:
         if options.paths:
             for part in parts:
                 _print_row(("  " if part.evening == 2 else "") + part.heading[:60], part.size)
-        _print_row(
-            path.stem + (f": {map_row(path)}" if len(evenings(parts)) == 2 else ""), size_of(parts)
-        )
+        _print_row(path.stem + ": " + " + ".join(map(str, evenings(parts))), size_of(parts))
     return 0
 
 

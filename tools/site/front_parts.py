@@ -7,7 +7,6 @@ import inspect
 import os
 import re
 from collections.abc import Callable
-from functools import cache
 from unittest.mock import patch
 
 import torch
@@ -21,13 +20,10 @@ from course_lib.data import BOS
 from course_lib.decoding import Translator
 from course_lib.viz.diagram.model_diagram import model_diagram
 from course_lib.viz.drawings.words.next_word import draw_next_word
-from tools.site import ROOT
+from tools.notebooks.course_map import lesson_rows, read_map
 
 READ, WRITTEN = "Die Katze schläft, weil sie müde ist.", "The cat is sleeping because"
 EXAMPLE = "Der Hund schläft im Garten, weil er müde ist."
-ROW = re.compile(
-    r"^\| (\d\d) \| \[(.+?)\]\(\.\./(.+?)\.ipynb\) \| [\d +]+ \| (.+?) \|", re.MULTILINE
-)
 
 Address = Callable[[str], str]  # where a link to a page of the project leads
 
@@ -85,16 +81,10 @@ def diagram(translator: Translator, address: Address) -> str:
     )
 
 
-@cache
-def lesson_lines() -> list[tuple[str, str, str, str]]:
-    """Number, title, page and one sentence of each lesson, as docs/map.md has them."""
-    return ROW.findall((ROOT / "docs" / "map.md").read_text("utf-8"))
-
-
 def lessons(address: Address) -> str:
     """A line for each lesson."""
     return "\n".join(
-        f'<li><span class="soft">{number}</span> <a href="{address(page)}">{title}</a> '
-        f"<span>{html.escape(line)}</span></li>"
-        for number, title, page, line in lesson_lines()
+        f'<li><span class="soft">{row.number}</span> <a href="{address(row.page)}">{row.title}</a> '
+        f"<span>{html.escape(row.line)}</span></li>"
+        for row in lesson_rows(read_map())
     )

@@ -16,11 +16,6 @@ Y = torch.arange(24.0).view(2, 3, 4).cos()
 HINTS = ("one", "two", "three")
 
 
-@pytest.fixture(autouse=True)
-def _time_enough(monkeypatch):
-    monkeypatch.setattr(dependence, "SECONDS", 60.0)
-
-
 def right(x, y, scale=2.0):
     return x.cumsum(1) * scale + y
 

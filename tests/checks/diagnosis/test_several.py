@@ -3,7 +3,6 @@
 import random
 from dataclasses import replace
 
-import pytest
 import torch
 
 from course_lib.checks import load_item
@@ -14,11 +13,6 @@ from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.checks.report.feedback import Report
 
 QUICK = ("06.padding_mask", "06.causal_mask", "11.masked_accuracy", "11.inverse_sqrt_lr")
-
-
-@pytest.fixture(autouse=True)
-def _time_enough(monkeypatch):
-    monkeypatch.setattr(several, "SEVERAL_SECONDS", 5.0)  # also on a slow machine
 
 
 def triples():

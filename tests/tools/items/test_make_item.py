@@ -40,14 +40,6 @@ def test_what_counts_items_elsewhere_is_up_to_date():
             )
 
 
-def test_the_plan_of_a_term_adds_up_minutes_and_points():
-    text = "| week | lessons |\n| 4 | 05, 06 | 1 | 2 | 3 |\nOther text | 1 |\n"
-    items = [entry for entry in TABLE.values() if entry.id[:2] in ("05", "06")]
-    assert make_item.plan(text, {"05": 35, "06": 40}) == text.replace(
-        "1 | 2 | 3 |", f"75 | {sum(i.minutes for i in items)} | {sum(i.points for i in items)} |"
-    )
-
-
 PRINTED = """\
 ..F.F                                                                    [100%]
 =================================== FAILURES ===================================

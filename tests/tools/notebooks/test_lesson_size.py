@@ -12,7 +12,6 @@ from tools.notebooks.lesson_size import (
     listed,
     sections,
 )
-from tools.notebooks.notebook_normal_form import read, to_bytes
 
 PICTURE = bundle(html='<img alt="three words here" src="x">')
 
@@ -92,25 +91,6 @@ def test_a_lesson_of_two_evenings_says_how_long_each_takes_and_each_question():
     assert listed("- [Q1a. Why?](#Q1a.-Why?)\n- [Q1c. Who?](#Q1c.-Who?) · 3 min", parts) == (
         "- [Q1a. Why?](#Q1a.-Why?) · 31 min\n- [Q1c. Who?](#Q1c.-Who?)"
     )
-
-
-def test_the_command_writes_the_minutes_into_lesson_and_map_and_is_then_content(
-    tmp_path, monkeypatch, capsys
-):
-    path, page = tmp_path / "01_x.ipynb", tmp_path / "map.md"
-    path.write_bytes(to_bytes(two_evenings(lines=1)))
-    page.write_text(
-        "Sixteen lessons, about 9 hours without.\n| [x](../notebooks/01_x.ipynb) | 1 | y |"
-    )
-    monkeypatch.setattr(lesson_size, "MAP", page)
-    monkeypatch.setattr(lesson_size, "lessons", lambda: [path])
-    monkeypatch.setattr("sys.argv", ["lesson_size", "--write"])
-    lesson_size.main()
-    assert form_problems(read(path)) == []
-    assert page.read_text("utf-8") == (
-        "Sixteen lessons, about 0 hours without.\n| [x](../notebooks/01_x.ipynb) | 16 + 10 | y |"
-    )
-    assert "01_x: 16 + 10" in capsys.readouterr().out
 
 
 def test_a_lesson_of_the_right_form_has_no_problem():
