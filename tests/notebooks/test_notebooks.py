@@ -34,7 +34,6 @@ def test_the_set_up_cell_is_that_of_all_lessons(path: Path) -> None:
 # Questions that are still to become two.
 LONG = {
     "03_feed_forward": ("Q3a",),
-    "15_museum": ("Q15b",),
 }
 
 
