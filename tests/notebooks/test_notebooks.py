@@ -32,17 +32,9 @@ def test_the_set_up_cell_is_that_of_all_lessons(path: Path) -> None:
     assert source == set_up(read(LESSONS[0]))
 
 
-# Questions that are still to become two.
-LONG = {
-    "15_museum": ("Q15b",),
-}
-
-
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_is_as_short_as_it_says_and_has_the_form_of_all(path: Path) -> None:
-    starts = tuple(f"'{question}." for question in LONG.get(path.stem, ()))
-    problems = form_problems(read(path))
-    assert [text for text in problems if not (starts and text.startswith(starts))] == []
+    assert form_problems(read(path)) == []
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
