@@ -44,7 +44,7 @@ STOP = re.compile(
     r"^\| (\d+) \| \[lesson \d\d\]\(\.\./notebooks/(\w+)\.ipynb\), (.+?) \|", re.MULTILINE
 )
 SUM = re.compile(r"^\| \*\*(\d+)\*\* \| in all", re.MULTILINE)
-BEGINNING = "its beginning"  # what stands above the first question
+OPENING = "its opening"  # what stands above the first question
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Stop:
 
     Attributes:
         lesson: the stem of its file, "06_masks".
-        parts: questions, such as "Q6a", or ``BEGINNING``.
+        parts: questions, such as "Q6a", or ``OPENING``.
         minutes: that the map gives for reading them.
     """
 
@@ -171,7 +171,7 @@ def up_to(notebook: NotebookNode, parts: tuple[str, ...]) -> NotebookNode:
     for i, cell in enumerate(notebook.cells):
         heading = SECTION.search(cell.source) if cell.cell_type == "markdown" else None
         if heading or i == 0:
-            inside = heading[1].startswith(f"{last}.") if heading else last == BEGINNING
+            inside = heading[1].startswith(f"{last}.") if heading else last == OPENING
         end = i + 1 if inside else end
     if not end:
         raise NotebookError(f"expected a part {last!r} in the lesson, got none")
@@ -197,7 +197,7 @@ def _minutes(lesson: str, parts: list[str]) -> int:
 
 
 def _part(every: list[Section], part: str, lesson: str) -> Section:
-    if part == BEGINNING:
+    if part == OPENING:
         return every[0]
     found = [each for each in every if each.heading.startswith(f"{part}.")]
     if not found:

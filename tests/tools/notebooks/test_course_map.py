@@ -6,7 +6,7 @@ from course_lib.checks import TABLE
 from tests.tools.notebooks.sample_notebooks import code, markdown, notebook
 from tools.notebooks import course_map
 from tools.notebooks.course_map import (
-    BEGINNING,
+    OPENING,
     LessonRow,
     Stop,
     lesson_rows,
@@ -30,7 +30,7 @@ Sixteen lessons, about 9 hours without.
 ## If you have a day
 
 | 7 | [lesson 01](../notebooks/01_x.ipynb), Q1a, Q1b | much |
-| 8 | [lesson 01](../notebooks/01_x.ipynb), its beginning | more |
+| 8 | [lesson 01](../notebooks/01_x.ipynb), its opening | more |
 | **9** | in all | |
 
 ## Else
@@ -83,8 +83,8 @@ def test_the_command_writes_all_minutes_and_is_then_content(small_map, monkeypat
 
 def test_a_lesson_is_run_up_to_the_end_of_a_stop_and_no_further(small_map):
     assert [cell.id for cell in up_to(small_lesson(), ("Q1a",)).cells][-1] == "rest"
-    assert [cell.id for cell in up_to(small_lesson(), (BEGINNING,)).cells][-1] == "first"
-    assert run(Stop("01_x", (BEGINNING, "Q1a"), 1)) > 0
+    assert [cell.id for cell in up_to(small_lesson(), (OPENING,)).cells][-1] == "first"
+    assert run(Stop("01_x", (OPENING, "Q1a"), 1)) > 0
     with pytest.raises(NotebookError, match="ZeroDivisionError"):
         run(Stop("01_x", ("Q1b",), 1))
 
