@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.checks.diagnosis import dependence
 from course_lib.checks.diagnosis.diagnose import diagnose
 from course_lib.checks.engine.adapters import use_module
 from course_lib.checks.engine.call import Call

@@ -1,5 +1,8 @@
 """The minutes that the map tells, and its short ways, each stop of which runs."""
 
+import re
+from itertools import pairwise
+
 import pytest
 
 from course_lib.checks import TABLE
@@ -17,12 +20,16 @@ from tools.notebooks.course_map import (
     up_to,
     with_minutes,
 )
-from tools.notebooks.lesson_size import form_problems
+from tools.notebooks.lesson_size import MOST_FIRST, form_problems
 from tools.notebooks.notebook_normal_form import NotebookError, read, to_bytes
 
 WAYS = short_ways(read_map())
-STOPS = [stop for stops in WAYS.values() for stop in stops]
-MOST = {"If you only have an hour": 65, "If you have one evening": 180}  # minutes
+HOUR, EVENING, TOPIC = (
+    "If you only have an hour",
+    "If you have one evening",
+    "If you want one topic tonight",
+)
+MOST = {HOUR: 65, EVENING: 180}  # minutes; a topic has ``MOST_FIRST``
 PAGE = """\
 Sixteen lessons, about 9 hours without.
 | 01 | [x](../notebooks/01_x.ipynb) | 1 | in a line | - |
@@ -110,13 +117,34 @@ def test_every_lesson_has_its_row():
 
 def test_the_short_ways_take_as_long_as_they_say():
     assert with_minutes(read_map()) == read_map(), "python -m tools.notebooks.course_map --write"
-    assert WAYS.keys() == MOST.keys()
-    for heading, stops in WAYS.items():
-        assert 0 < sum(stop.minutes for stop in stops) <= MOST[heading]
+    assert WAYS.keys() == {*MOST, TOPIC}
+    for heading, most in MOST.items():
+        assert 0 < sum(stop.minutes for stop in WAYS[heading]) <= most
+    for stops in WAYS.values():
         assert [stop.lesson for stop in stops] == sorted({stop.lesson for stop in stops})
 
 
+def test_a_topic_takes_one_evening():
+    rows = re.findall(r"^\| (\d+) \| \[lesson .* \| (.*) \|$", read_map(), re.MULTILINE)
+    topics = rows[-len(WAYS[TOPIC]) :]
+    assert len(topics) == 13 and sum(name.startswith("… ") for _, name in topics) == 3
+    for (minutes, name), (more, after) in pairwise([*topics, ("0", "")]):
+        together = int(minutes) + (int(more) if after.startswith("… ") else 0)
+        assert together <= MOST_FIRST, f"{name}: {together} minutes"
+
+
+def furthest_stops():
+    """Of each lesson, the stop of the hour or the evening that goes furthest: the others are parts
+    of what runs for it.
+    """
+    furthest = {}
+    for stop in (*WAYS[HOUR], *WAYS[EVENING]):
+        known = furthest.get(stop.lesson)
+        furthest[stop.lesson] = max(stop, known or stop, key=lambda each: each.parts[-1])
+    return list(furthest.values())
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", STOPS, ids=lambda stop: f"{stop.lesson}-{stop.parts[-1]}")
+@pytest.mark.parametrize("stop", furthest_stops(), ids=lambda stop: stop.lesson)
 def test_a_stop_of_a_short_way_runs(stop):
     run(stop)
