@@ -6,8 +6,7 @@ import pytest
 
 from tools import ROOT
 from tools.claims.prose_numbers import prose_numbers_have_a_source
-from tools.notebooks.course_map import map_row
-from tools.notebooks.lesson_size import form_problems
+from tools.notebooks.lesson_size import form_problems, in_short, sections
 from tools.notebooks.notebook_normal_form import read
 from tools.notebooks.notebook_rules import RULES, Rule, set_up
 
@@ -41,4 +40,6 @@ def test_a_lesson_is_as_short_as_it_says_and_has_the_form_of_all(path: Path) -> 
 def test_the_map_tells_how_long_a_lesson_takes(path: Path) -> None:
     page = (ROOT / "docs" / "map.md").read_text("utf-8")
     [row] = [line for line in page.splitlines() if f"(../notebooks/{path.name}) | " in line]
-    assert f" | {map_row(path)} | " in row, "python -m tools.notebooks.course_map --write"
+    assert f" | {in_short(sections(read(path)))} | " in row, (
+        "python -m tools.notebooks.course_map --write"
+    )

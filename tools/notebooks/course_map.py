@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
 from nbformat import NotebookNode
 
@@ -26,6 +26,7 @@ from tools.notebooks.lesson_size import (
     TIME,
     Section,
     evenings,
+    in_short,
     label,
     lessons,
     listed,
@@ -108,9 +109,14 @@ def short_ways(text: str) -> dict[str, list[Stop]]:
 def with_minutes(text: str) -> str:
     """The map with the minutes of each stop, and of each way, as the lessons have them."""
 
+    @cache
+    def parts_of(lesson: str) -> list[Section]:
+        return sections(read(ROOT / "notebooks" / f"{lesson}.ipynb"))
+
     def stop(found: re.Match[str]) -> str:
-        parts = found[3].split(", ")
-        return found[0].replace(found[1], str(_minutes(found[2], parts)), 1)
+        every = parts_of(found[2])
+        minutes = sum(_part(every, part, found[2]).size.minutes for part in found[3].split(", "))
+        return found[0].replace(found[1], str(minutes), 1)
 
     def way(found: re.Match[str]) -> str:
         body = STOP.sub(stop, found[0])
@@ -137,11 +143,6 @@ def plan(text: str, rows: list[LessonRow]) -> str:
     return WEEK.sub(week, text)
 
 
-def map_row(path: Path) -> str:
-    """The minutes of a lesson, as the map gives them: 45, or 38 + 20 for two evenings."""
-    return " + ".join(map(str, evenings(sections(read(path)))))
-
-
 def write_times() -> None:
     """Write the minutes into each lesson, below its first picture, into map and plan."""
     page, total = read_map(), 0
@@ -153,9 +154,9 @@ def write_times() -> None:
             if cell.cell_type == "markdown":
                 cell.source = listed(TIME.sub(label(parts), cell.source), parts)
         path.write_bytes(to_bytes(notebook))
-        released.note(path)
         row = re.compile(rf"(\(\.\./notebooks/{re.escape(path.name)}\) \| )[\d+ ]+( \|)")
-        page = row.sub(rf"\g<1>{map_row(path)}\g<2>", page)
+        page = row.sub(rf"\g<1>{in_short(parts)}\g<2>", page)
+    released.note(lessons()[-1])  # once: the list has all of them
     page = re.sub(r"about \d+ hours without", f"about {round(total / 60)} hours without", page)
     MAP.write_text(with_minutes(page), "utf-8")
     PLAN.write_text(plan(PLAN.read_text("utf-8"), lesson_rows(page)), "utf-8")
@@ -189,11 +190,6 @@ def run(stop: Stop) -> float:
     notebook, start = up_to(read(path), stop.parts), time.monotonic()
     execute(notebook, path)
     return time.monotonic() - start
-
-
-def _minutes(lesson: str, parts: list[str]) -> int:
-    every = sections(read(ROOT / "notebooks" / f"{lesson}.ipynb"))
-    return sum(_part(every, part, lesson).size.minutes for part in parts)
 
 
 def _part(every: list[Section], part: str, lesson: str) -> Section:

@@ -109,6 +109,11 @@ def evenings(parts: list[Section]) -> tuple[int, ...]:
     return (first, second) if second else (first,)
 
 
+def in_short(parts: list[Section]) -> str:
+    """The minutes as tables give them: 45, or 38 + 20 for two evenings."""
+    return " + ".join(map(str, evenings(parts)))
+
+
 def label(parts: list[Section]) -> str:
     """What a lesson says about its time."""
     minutes = evenings(parts)
@@ -217,7 +222,7 @@ def main() -> int:
         if options.paths:
             for part in parts:
                 _print_row(("  " if part.evening == 2 else "") + part.heading[:60], part.size)
-        _print_row(path.stem + ": " + " + ".join(map(str, evenings(parts))), size_of(parts))
+        _print_row(f"{path.stem}: {in_short(parts)}", size_of(parts))
     return 0
 
 

@@ -17,9 +17,9 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from course_lib.pages import CELLS, SCROLLING
 from course_lib.viz.cards import card_css
 from course_lib.viz.drawings.colours import COLOURS, document_style
-from tools.notebooks.course_map import lesson_rows, read_map
 from tools.site import ASSETS
 from tools.site.front import write_translators
+from tools.site.front_parts import lesson_lines
 from tools.site.links import broken_links
 from tools.site.meta_tags import DESCRIPTION, described, meta_tags
 from tools.site.notebook_parser import NotebookParser, finish
@@ -113,7 +113,7 @@ def _describe(_app: Sphinx, page: str, _template: str, context: Any, tree: Any) 
     """What a link to the page shows elsewhere."""
     first = page == "index"
     title = TITLE if first else html.unescape(re.sub("<[^>]*>", "", context.get("title") or TITLE))
-    lines = {row.page: row.line for row in lesson_rows(read_map())}
+    lines = {row.page: row.line for row in lesson_lines()}
     description = DESCRIPTION if first else lines.get(page) or described(tree)
     tags = meta_tags(f"{page}.html", title, description)
     context["metatags"] = f"{context.get('metatags', '')}\n{tags}"

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable
+from functools import cache
 from unittest.mock import patch
 
 import torch
@@ -20,7 +21,7 @@ from course_lib.data import BOS
 from course_lib.decoding import Translator
 from course_lib.viz.diagram.model_diagram import model_diagram
 from course_lib.viz.drawings.words.next_word import draw_next_word
-from tools.notebooks.course_map import lesson_rows, read_map
+from tools.notebooks.course_map import LessonRow, lesson_rows, read_map
 
 READ, WRITTEN = "Die Katze schläft, weil sie müde ist.", "The cat is sleeping because"
 EXAMPLE = "Der Hund schläft im Garten, weil er müde ist."
@@ -81,10 +82,16 @@ def diagram(translator: Translator, address: Address) -> str:
     )
 
 
+@cache
+def lesson_lines() -> list[LessonRow]:
+    """The map's row of each lesson, read once for all pages."""
+    return lesson_rows(read_map())
+
+
 def lessons(address: Address) -> str:
     """A line for each lesson."""
     return "\n".join(
         f'<li><span class="soft">{row.number}</span> <a href="{address(row.page)}">{row.title}</a> '
         f"<span>{html.escape(row.line)}</span></li>"
-        for row in lesson_rows(read_map())
+        for row in lesson_lines()
     )
