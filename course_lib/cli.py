@@ -57,6 +57,11 @@ VERBS = {
         example="course progress 06",
         run="work_copy.verbs:run_progress",
     ),
+    "mine": Verb(
+        help="show which parts of a Transformer you have written, and try them together",
+        example="course mine",
+        run="mine.verbs:run_mine",
+    ),
     "update": Verb(
         help="bring a new release of the course into your copy, where your work stays",
         example="course update",

@@ -67,8 +67,8 @@ class TrainOptions:
     """
 
     recipe: str = option(
-        "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, multi30k, "
-        "everyday",
+        "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, mine, "
+        "multi30k, everyday",
         metavar="RECIPE",
         positional=True,
     )
@@ -140,7 +140,14 @@ def run_train(options: TrainOptions) -> int:
     recipe, corpus = _recipe_and_corpus(options)
     name = recipe.name if options.variant == "fixed" else f"{recipe.name}-{options.variant}"
     folder = options.out or Path("runs") / f"{name}-seed{options.run.seed}"
-    finished = train_and_report(recipe, options.run, folder=folder, corpus=corpus)
+    own = None
+    if recipe.name == "mine":
+        from course_lib.mine.verbs import own_training
+
+        own = own_training()
+    finished = train_and_report(
+        recipe, options.run, folder=folder, corpus=corpus, make_training=own
+    )
     return 0 if finished else 130
 
 

@@ -167,7 +167,17 @@ def _warn(message: str) -> None:
 class TranslatorOptions:
     """Whose page, where to put it, and whether to open it."""
 
-    model: Model = option(MODEL_HELP, default=DEFAULT_MODEL)
+    model: Model | None = option(MODEL_HELP, default=None, exclusive="model")
+    mine: bool = option(
+        "instead, the Transformer of your own parts that `course train mine` has trained",
+        default=False,
+        exclusive="model",
+    )
+    run: Path = option(
+        "with --mine: the folder of the run (default: %(default)s)",
+        default=Path("runs/mine-seed0"),
+        metavar="DIR",
+    )
     output: Path = option(
         "where translator.html goes (default: here); one file to copy anywhere",
         default=Path(),
@@ -182,7 +192,15 @@ def run_translator(options: TranslatorOptions) -> int:
     from course_lib.lab import has_browser
 
     page = options.output / "translator.html"
-    text = page_of(options.model)
+    if options.mine:
+        from course_lib.mine.page import own_page, whose_parts
+        from course_lib.mine.verbs import collected
+
+        library = collected().library()
+        text = own_page(options.run, library)
+        say(f"The Transformer of {options.run}: {whose_parts(library)}.")
+    else:
+        text = page_of(options.model or DEFAULT_MODEL)
     write_atomically(page, text)
     say(f"Written to {page} ({len(text.encode()) / 1e6:.1f} MB, the model included)")
     if options.browser and has_browser():

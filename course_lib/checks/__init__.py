@@ -8,10 +8,11 @@ from importlib import import_module
 from typing import Any, cast
 
 from course_lib.checks.conventions import under_conventions
-from course_lib.checks.diagnosis.diagnose import SEED, diagnose
+from course_lib.checks.diagnosis.diagnose import SEED, Diagnosis, diagnose
 from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
+from course_lib.checks.report.course_parts import judge_with_course_parts
 from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
@@ -112,7 +113,12 @@ def check(
             f"expected your function or class, got {short(subject)}: pass it without calling it, "
             f'as in check("{item_id}", {item_id.split(".")[-1]})'
         )
-    diagnosis = diagnose(load_item(item_id, conventions), subject, line=line, seed=seed)
+    item = load_item(item_id, conventions)
+
+    def diagnosed() -> Diagnosis:
+        return diagnose(item, subject, line=line, seed=seed)
+
+    diagnosis = judge_with_course_parts(diagnosed(), diagnosed, load_item)
     diagnosis = blame_earlier_answer(diagnosis, load_item)
     report = Report(refuse_borrowed_answer(diagnosis))
     if report.diagnosis.status != "not started":

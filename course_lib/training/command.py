@@ -21,10 +21,16 @@ from course_lib.training.runs.first_report import describe
 from course_lib.training.runs.resolve_options import resolve_options
 from course_lib.training.runs.run_folder import refuse_used
 from course_lib.training.runs.tensorboard import tensorboard_logger
+from course_lib.training.trainer import MakeTraining
 
 
 def train_and_report(
-    recipe: Recipe, options: RunOptions, *, folder: Path, corpus: Corpus | None = None
+    recipe: Recipe,
+    options: RunOptions,
+    *,
+    folder: Path,
+    corpus: Corpus | None = None,
+    make_training: MakeTraining | None = None,
 ) -> bool:
     """Train, print a line for each validation, test unless told not to, say where the run is.
 
@@ -61,6 +67,7 @@ def train_and_report(
                 data=data,
                 on_step=logger.log_step,
                 on_epoch=logger.log_epoch,
+                make_training=make_training,
             )
         if not run.finished:
             of = "" if run.total_steps is None else f" of {run.total_steps:,}"

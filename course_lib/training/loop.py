@@ -28,7 +28,7 @@ from course_lib.training.runs.resolve_options import resolve_options
 from course_lib.training.runs.resume import with_tokenizers_of_run
 from course_lib.training.runs.run import Epoch, Run
 from course_lib.training.runs.run_folder import RunFolder, open_run_folder
-from course_lib.training.trainer import Trainer
+from course_lib.training.trainer import MakeTraining, Trainer
 
 
 def train(
@@ -39,6 +39,7 @@ def train(
     data: TrainingData | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     on_step: Callable[[Run], None] | None = None,
+    make_training: MakeTraining | None = None,
 ) -> Run:
     """Train a translator by a recipe.
 
@@ -53,6 +54,7 @@ def train(
         data: the recipe's data, if you have loaded it already.
         on_epoch: called with the numbers of each validation.
         on_step: called with the run after each step.
+        make_training: see ``Trainer``; for a step of your own, in one process.
 
     Raises:
         CourseError: the folder cannot be written or holds another run, there is nothing to resume,
@@ -65,7 +67,7 @@ def train(
     if options.accept_changed_data and folder is not None:
         data = with_tokenizers_of_run(folder, data)
     torch.manual_seed(options.seed)  # decides the initial weights, and dropout
-    trainer = Trainer(recipe, data, options)
+    trainer = Trainer(recipe, data, options, make_training=make_training)
     run = trainer.run
     run.folder = folder
     if trainer.sampler.left_out:

@@ -196,6 +196,22 @@ RECIPES: dict[str, Recipe] = {
             test_size=500,
         ),
         Recipe(
+            name="mine",
+            summary="a Transformer of your own parts (`course mine`), five minutes on a laptop",
+            corpus="grammar_de_en",
+            preset="small",
+            model={"norm": "post", "final_norm": False},  # the block of the paper and exercises
+            train_size=100_000,
+            batch_tokens=1024,
+            optimizer="adam",
+            schedule="inverse_sqrt",
+            warmup=400,
+            epochs=2,
+            valid_every=250,
+            valid_size=200,
+            test_size=500,
+        ),
+        Recipe(
             name="multi30k",
             summary="captions of photos, German to English: trained in minutes on two cores",
             corpus="multi30k",

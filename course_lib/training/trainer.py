@@ -6,13 +6,13 @@ The loop around it is in ``loop.py``, files are in ``run_folder.py``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 
 from course_lib.data import Batch
-from course_lib.model import Dropout
+from course_lib.model import Dropout, Transformer
 from course_lib.run_options import RunOptions
 from course_lib.training.data.batch_sampler import BatchSampler, DataPosition
 from course_lib.training.data.training_data import TrainingData
@@ -31,17 +31,41 @@ from course_lib.training.runs.run import Epoch, Run
 from course_lib.training.step import train_step
 
 
+class OwnTraining(NamedTuple):
+    """What trains a model in place of the course's: ``step`` is called as ``train_step`` is,
+    ``learning_rate`` with the number of the step, from 1.
+    """
+
+    step: Callable[..., float]
+    learning_rate: Callable[[int], float]
+
+
+MakeTraining = Callable[[Transformer], OwnTraining]
+
+
 class Trainer:
     """A model, its optimiser, its position in the data, and its results so far (``run``).
 
     The initial weights come from PyTorch's global random numbers: seed them first.
+
+    Args:
+        make_training: from the model to what trains it in place of ``train_step`` and of the
+            recipe's schedule; it may give the model other parameters.
     """
 
-    def __init__(self, recipe: Recipe, data: TrainingData, options: RunOptions) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: TrainingData,
+        options: RunOptions,
+        *,
+        make_training: MakeTraining | None = None,
+    ) -> None:
         self.recipe, self.options, self.data = recipe, options, data
         self.precision = choose_precision(options.precision, options.device)
         translator = data.new_translator(recipe)
         self.model = translator.model.to(options.device).train()
+        self.own_training = make_training(self.model) if make_training else None
         self.sampler = BatchSampler(data, recipe, self.model.config, seed=options.seed)
         self.position = DataPosition()
         self.optimizer = make_optimizer(recipe, self.model)
@@ -60,7 +84,7 @@ class Trainer:
         modules = self.model.modules()
         self._dropouts = [m for m in modules if isinstance(m, Dropout) and m.p > 0]
         self._accumulated_step: AccumulatedStep | None = None
-        if world_size() > 1 or recipe.micro_batches > 1:
+        if self.own_training is None and (world_size() > 1 or recipe.micro_batches > 1):
             self._accumulated_step = AccumulatedStep(
                 self.model,
                 label_smoothing=recipe.label_smoothing,
@@ -82,7 +106,11 @@ class Trainer:
         """Train on a batch of ``remaining_batches``."""
         self._set_dropout(next_position)
         n_tokens = int((batch.target[:, 1:] != self.model.config.pad_id).sum())
-        lr = self.schedule(self.run.step + 1, self._expected_steps())
+        number = self.run.step + 1
+        if self.own_training:
+            lr = self.own_training.learning_rate(number)
+        else:
+            lr = self.schedule(number, self._expected_steps())
         loss = self._update_weights(batch, lr)
         # Where the loss is not finite or memory is short, that failed before it changed a weight.
         # What comes now is taken together: stopped in between, the run is not whole.
@@ -188,7 +216,8 @@ class Trainer:
                 max_grad_norm=recipe.max_grad_norm,
                 precision=self.precision,
             )
-        return train_step(
+        step = self.own_training.step if self.own_training else train_step
+        return step(
             self.model,
             batch,
             self.optimizer,

@@ -57,6 +57,8 @@ class Diagnosis:
     line: Answer | None = None  # spot the bug: which line the learner names
     observation: Observation | None = None  # where no misconception is explained
     borrowed: str = ""  # it is right, because it calls this, which is ready-made: see ``own_work``
+    own_part: str = ""  # it is right with the course's part of this name: see ``course_parts``
+    own_part_fails: str = ""  # the test that fails with the learner's
 
     @property
     def misconception(self) -> Misconception | None:

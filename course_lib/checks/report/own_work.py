@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 from course_lib.checks.diagnosis.diagnose import Diagnosis
+from course_lib.checks.engine.call import Call
+from course_lib.checks.engine.item import Item
 from course_lib.checks.engine.ready_made import find_running, ready_made_code
 
 
@@ -16,18 +18,23 @@ def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis, not passed if the learner's code calls the reference or what is ready-made for
     the item; a bug has none.
     """
-    item, subject = diagnosis.item, diagnosis.subject
+    item = diagnosis.item
     if diagnosis.status != "passed" or item.bug is not None:
         return diagnosis
-    ready_made = ready_made_code(item.id)
     calls = [trial.calls[0] for trial in diagnosis.trials]
-    found = find_running(
+    found = borrowed_from(item, diagnosis.subject, calls)
+    return replace(diagnosis, status="not yet", borrowed=found) if found else diagnosis
+
+
+def borrowed_from(item: Item, subject: Any, calls: Sequence[Call]) -> str:
+    """Whose code runs in place of the learner's when these calls are made; "" for nobody's."""
+    ready_made = ready_made_code(item.id)
+    return find_running(
         {**dict.fromkeys(_codes(item.reference), "the course's own code"), **ready_made},
         subject,
         calls if ready_made else calls[:1],  # the course's own code runs in any call
         use=item.use,
     )
-    return replace(diagnosis, status="not yet", borrowed=found) if found else diagnosis
 
 
 def _codes(reference: Any) -> Iterator[CodeType]:

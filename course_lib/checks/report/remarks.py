@@ -30,6 +30,12 @@ class Finding(tuple[Remark, ...]):
 
 def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
     """What went wrong, most telling first; nothing if the item isn't "not yet"."""
+    if diagnosis.own_part:
+        yield Remark(
+            "Your own part",
+            f"This is right with the course's {diagnosis.own_part}. With yours, one test fails: "
+            f"“{diagnosis.own_part_fails}”. `course mine` says whether that matters in a model.",
+        )
     if diagnosis.status != "not yet":
         return
     if diagnosis.borrowed:

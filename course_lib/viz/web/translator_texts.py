@@ -116,4 +116,14 @@ TEXTS = {
         bits=16,
         examples=_SMALL,
     ),
+    "mine": ModelTexts(
+        asked="A German sentence",
+        lead="Whoever sent you this page has written a Transformer, part by part, and trained it: "
+        "these are its weights. It knows {known} German words and marks, and the sentences of a "
+        "small grammar, of each of which the right translation is known.",
+        token="a word or a mark",
+        other=("everyday", "reads short sentences of plain German"),
+        bits=16,
+        examples=_SMALL,
+    ),
 }

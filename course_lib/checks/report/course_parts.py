@@ -1,0 +1,90 @@
+"""Judge an answer with the course's parts in it where it fails with the learner's own.
+
+Exercises import parts that the learner has written for earlier ones (``course_lib.mine``). A part
+that is wrong, or right and different, must not sink the answers that use it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+from course_lib import model
+from course_lib.checks.diagnosis.diagnose import Diagnosis
+from course_lib.checks.engine.item import Item
+from course_lib.checks.table import TABLE
+
+_OWN_MODULE = re.compile(r"mine\.lesson_(\d\d)_\w+")
+_OWN_STACKS = "course_lib.mine.stacks"
+
+
+def judge_with_course_parts(
+    diagnosis: Diagnosis, again: Callable[[], Diagnosis], load_item: Callable[[str], Item]
+) -> Diagnosis:
+    """The diagnosis of an answer, or that of the same answer with the course's parts in place of
+    the learner's, if it fails with those.
+
+    Args:
+        diagnosis: with the learner's parts.
+        again: makes another one.
+        load_item: finds the item that asks for a part.
+    """
+    names = _names(diagnosis.subject)
+    parts = {name: _course_part(name, value, load_item) for name, value in names.items()}
+    parts = {name: part for name, part in parts.items() if part is not None}
+    if diagnosis.status != "not yet" or not parts:
+        return diagnosis
+    with _replaced(names, parts):
+        found = again()
+    if found.status != "passed":
+        return found
+    failed = diagnosis.failed[0].probe.property if diagnosis.failed else ""
+    for name in parts:  # the one that makes the difference, if it is one alone
+        with _replaced(names, {name: parts[name]}):
+            if again().status == "passed":
+                return replace(found, own_part=name, own_part_fails=failed)
+    return replace(found, own_part=" and ".join(parts), own_part_fails=failed)
+
+
+def _names(subject: Any) -> dict[str, Any]:
+    """The names that the learner's notebook has."""
+    if inspect.isclass(subject):
+        functions = (
+            each
+            for base in subject.__mro__
+            if base.__module__ == subject.__module__
+            for each in vars(base).values()
+        )
+        subject = next((each for each in functions if type(each) is FunctionType), None)
+    return subject.__globals__ if type(subject) is FunctionType else {}
+
+
+def _course_part(name: str, value: Any, load_item: Callable[[str], Item]) -> Any:
+    """What the course has for a part of the learner's; None if it is something else."""
+    if not isinstance(value, (FunctionType, type)):
+        return None
+    if value.__module__ == _OWN_STACKS:
+        return getattr(model, name, None)
+    if not (own := _OWN_MODULE.fullmatch(str(value.__module__))):
+        return None
+    for entry in TABLE.values():
+        topic = entry.id.split(".")[1]
+        names = (topic, topic.title().replace("_", ""))
+        if entry.kind == "code" and entry.id[:2] == own[1] and value.__name__ in names:
+            return load_item(entry.id).reference
+    return None
+
+
+@contextmanager
+def _replaced(names: dict[str, Any], parts: Mapping[str, Any]) -> Iterator[None]:
+    before = {name: names[name] for name in parts}
+    names.update(parts)
+    try:
+        yield
+    finally:
+        names.update(before)

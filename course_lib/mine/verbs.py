@@ -1,0 +1,127 @@
+"""``course mine``: which parts of a Transformer are yours, and whether they work together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from course_lib.arguments import option
+from course_lib.errors import CourseError
+from course_lib.terminal import say
+
+if TYPE_CHECKING:
+    from course_lib.mine.collect import Collection
+    from course_lib.mine.parts import Part
+    from course_lib.training.trainer import MakeTraining
+
+_STEPS = {
+    "model": "The model",
+    "training": "Training it",
+    "translating": "Translating with it",
+    "reading": "Reading its attention",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MineOptions:
+    """What to show."""
+
+    trial: bool = option(
+        "only say whose each part is: don't try yours inside a Transformer",
+        default=True,
+    )
+
+
+def run_mine(options: MineOptions) -> int:
+    """Collect the answers that pass, show them as a Transformer, try them; 1 if one is wrong."""
+    found = collected()
+    for line in overview(found):
+        say(line)
+    if not options.trial or not found.own:
+        return 0
+    return _try(found)
+
+
+def collected() -> Collection:
+    """What the learner's notebooks answer by now.
+
+    Raises:
+        CourseError: there is no copy of the course.
+    """
+    from course_lib.mine.collect import collect
+    from course_lib.mine.parts import WORK_MARK
+    from course_lib.work_copy.folders import work_folder
+
+    work = work_folder()
+    if not (work / WORK_MARK).is_dir():
+        raise CourseError(
+            f"expected your copy of the course in {work}, found none: `course lab` makes it; "
+            "another folder is named by $COURSE_WORK"
+        )
+    return collect(work, tell=say)
+
+
+def own_training() -> MakeTraining:
+    """What trains a model with the learner's parts; says first whose parts they are."""
+    from course_lib.mine.join import make_own_training
+
+    found = collected()
+    for line in overview(found):
+        say(line)
+    say("")
+    return partial(make_own_training, library=found.library())
+
+
+def overview(found: Collection) -> list[str]:
+    """A line for each part, whose it is, and what is next."""
+    from course_lib.checks import TABLE
+    from course_lib.mine.parts import PARTS
+
+    own = [part for part in PARTS.values() if part.item in found.own]
+    lines = [f"Of the {len(PARTS)} parts of a Transformer, {len(own)} are yours:"]
+    for step, heading in _STEPS.items():
+        lines += ["", heading]
+        lines += [_line(part, found) for part in PARTS.values() if part.step == step]
+    missing = next((part for part in PARTS.values() if part.item not in found.own), None)
+    remarks = [remark for lesson in found.lessons.values() for remark in lesson.remarks]
+    lines += ["", *remarks] if remarks else [""]
+    if missing:
+        entry = TABLE[missing.item]
+        lines.append(
+            f"Next: {entry.id} · {entry.title} ({entry.minutes} minutes). Open it with: course "
+            f"lab {entry.id[:2]} --exercise"
+        )
+    else:
+        lines.append("Next: course train mine, and then course translator --mine")
+    if found.own:
+        lines.append(f"Your answers are in {found.folder}, a file for each lesson.")
+    return lines
+
+
+def _line(part: Part, found: Collection) -> str:
+    if part.item in found.own:
+        return f"  ■ {part.lesson} {part.name:22} yours"
+    reason = found.why_not(part.item)
+    return f"  □ {part.lesson} {part.name:22} the course's: {reason}"
+
+
+def _try(found: Collection) -> int:
+    """Try the parts of the model inside a Transformer and say what is wrong with them."""
+    from course_lib.mine.trial import try_part, try_parts
+
+    library = found.library()
+    wrong = 0
+    say("", "Each of your parts inside the course's Transformer, on its weights:")
+    for name, finding in try_parts(library):
+        if finding is None:
+            say(f"  ✓ {name}")
+            continue
+        wrong += not finding.slow
+        say(f"  {'!' if finding.slow else '✗'} {name}: {finding.sentence}")
+        if finding.call:
+            say(f"      {finding.call}")
+    if not wrong and (finding := try_part(library, "all of them")) and not finding.slow:
+        wrong += 1
+        say(f"  ✗ all of them together: {finding.sentence}")
+    return min(wrong, 1)
