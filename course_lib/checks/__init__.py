@@ -118,7 +118,7 @@ def check(
     def diagnosed() -> Diagnosis:
         return diagnose(item, subject, line=line, seed=seed)
 
-    diagnosis = judge_with_course_parts(diagnosed(), diagnosed, load_item)
+    diagnosis = judge_with_course_parts(diagnosed(), diagnosed, load_item=load_item)
     diagnosis = blame_earlier_answer(diagnosis, load_item)
     report = Report(refuse_borrowed_answer(diagnosis))
     if report.diagnosis.status != "not started":

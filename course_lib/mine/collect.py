@@ -232,7 +232,7 @@ def _first_failure(item: Item, subject: Any) -> str:
         if trial.difference:
             return _reason(trial)
         calls.append(trial.calls[0])
-    borrowed = borrowed_from(item, subject, calls)
+    borrowed = borrowed_from(item, subject, calls=calls)
     return f"it calls {borrowed}" if borrowed else ""
 
 

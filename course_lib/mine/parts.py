@@ -30,8 +30,8 @@ class Part:
 
     name: str
     item: str
-    course: str
     _: KW_ONLY
+    course: str
     needs: tuple[str, ...] = ()
     step: str = "model"
 
@@ -46,77 +46,86 @@ _MODEL, _TRAINING = "course_lib.model", "course_lib.training"
 PARTS = {
     part.name: part
     for part in (
-        Part("sinusoidal_positions", "01.sinusoidal_positions", f"{_MODEL}:sinusoidal_positions"),
+        Part(
+            "sinusoidal_positions",
+            "01.sinusoidal_positions",
+            course=f"{_MODEL}:sinusoidal_positions",
+        ),
         Part(
             "TransformerEmbedding",
             "02.transformer_embedding",
-            f"{_MODEL}:TransformerEmbedding",
+            course=f"{_MODEL}:TransformerEmbedding",
             needs=("sinusoidal_positions",),
         ),
-        Part("FeedForward", "03.feed_forward", f"{_MODEL}:FeedForward"),
-        Part("MultiHeadAttention", "04.multi_head_attention", f"{_MODEL}:MultiHeadAttention"),
-        Part("padding_mask", "06.padding_mask", f"{_MODEL}:padding_mask"),
-        Part("decoder_mask", "06.decoder_mask", f"{_MODEL}:decoder_mask"),
+        Part("FeedForward", "03.feed_forward", course=f"{_MODEL}:FeedForward"),
+        Part(
+            "MultiHeadAttention", "04.multi_head_attention", course=f"{_MODEL}:MultiHeadAttention"
+        ),
+        Part("padding_mask", "06.padding_mask", course=f"{_MODEL}:padding_mask"),
+        Part("decoder_mask", "06.decoder_mask", course=f"{_MODEL}:decoder_mask"),
         Part(
             "EncoderBlock",
             "07.encoder_block",
-            f"{_BLOCKS}:EncoderBlock",
+            course=f"{_BLOCKS}:EncoderBlock",
             needs=("FeedForward", "MultiHeadAttention"),
         ),
         Part(
             "DecoderBlock",
             "07.decoder_block",
-            f"{_BLOCKS}:DecoderBlock",
+            course=f"{_BLOCKS}:DecoderBlock",
             needs=("FeedForward", "MultiHeadAttention"),
         ),
         Part(
             "Transformer",
             "08.transformer",
-            f"{_MODEL}:Transformer",
+            course=f"{_MODEL}:Transformer",
             needs=(
                 *("TransformerEmbedding", "EncoderBlock", "DecoderBlock"),
                 *("padding_mask", "decoder_mask"),
             ),
         ),
-        Part("collate", "09.collate", "course_lib.data:collate", step="training"),
+        Part("collate", "09.collate", course="course_lib.data:collate", step="training"),
         Part(
             "teacher_forcing",
             "09.teacher_forcing",
-            "course_lib.data:teacher_forcing",
+            course="course_lib.data:teacher_forcing",
             step="training",
         ),
         Part(
             "masked_cross_entropy",
             "10.masked_cross_entropy",
-            f"{_TRAINING}:masked_cross_entropy",
+            course=f"{_TRAINING}:masked_cross_entropy",
             step="training",
         ),
         Part(
             "train_step",
             "10.train_step",
-            "course_lib.checks.items.two_sentences.train_step:_train_step",
+            course="course_lib.checks.items.two_sentences.train_step:_train_step",
             needs=("teacher_forcing", "masked_cross_entropy"),
             step="training",
         ),
         Part(
-            "inverse_sqrt_lr", "11.inverse_sqrt_lr", f"{_TRAINING}:inverse_sqrt_lr", step="training"
+            "inverse_sqrt_lr",
+            "11.inverse_sqrt_lr",
+            course=f"{_TRAINING}:inverse_sqrt_lr",
+            step="training",
         ),
         Part(
             "greedy_decode",
             "13.greedy_decode",
-            "course_lib.decoding:greedy_decode",
+            course="course_lib.decoding:greedy_decode",
             step="translating",
         ),
         Part(
             "beam_search",
             "13.beam_search",
-            "course_lib.checks.items.decoding.beam_search:answer",
+            course="course_lib.checks.items.decoding.beam_search:answer",
             step="translating",
         ),
         Part(
             "align",
             "14.align",
-            "course_lib.checks.items.reading_attention.align:_align",
+            course="course_lib.checks.items.reading_attention.align:_align",
             step="reading",
         ),
     )

@@ -13,7 +13,7 @@ _LOOK_UP = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Statement:
     """A statement of a cell.
 
@@ -124,11 +124,11 @@ def _statement(node: ast.stmt, text: str) -> Statement:
     if isinstance(node, _DEFINITIONS):
         uses.discard(node.name)  # a function that calls itself
     return Statement(
-        text,
-        frozenset(binds),
-        frozenset(changes),
-        frozenset(uses),
-        isinstance(node, (ast.Import, ast.ImportFrom)),
+        text=text,
+        binds=frozenset(binds),
+        changes=frozenset(changes),
+        uses=frozenset(uses),
+        is_import=isinstance(node, (ast.Import, ast.ImportFrom)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.arguments import option
@@ -31,6 +32,11 @@ class MineOptions:
         "only say whose each part is: don't try yours inside a Transformer",
         default=True,
     )
+    page: Path | None = option(
+        "also write the model as a page, your parts filled and the course's outlined",
+        default=None,
+        metavar="FILE",
+    )
 
 
 def run_mine(options: MineOptions) -> int:
@@ -38,6 +44,12 @@ def run_mine(options: MineOptions) -> int:
     found = collected()
     for line in overview(found):
         say(line)
+    if options.page:
+        from course_lib.atomic import write_atomically
+        from course_lib.mine.picture import diagram_page
+
+        write_atomically(options.page, diagram_page(found.library()))
+        say(f"Drawn in {options.page}: open it in a browser.")
     if not options.trial or not found.own:
         return 0
     return _try(found)

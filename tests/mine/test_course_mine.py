@@ -9,8 +9,10 @@ from course_lib import cli
 from course_lib.checks import check
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.mine.library import run_source
+from course_lib.mine.library import Library, run_source
 from course_lib.mine.page import compare_with_own, own_page
+from course_lib.mine.parts import PARTS
+from course_lib.mine.picture import diagram_page
 from course_lib.run_options import RunOptions
 from course_lib.training import load_recipe, save_checkpoint, train
 from tests.mine.conftest import sources_of_solutions
@@ -35,6 +37,16 @@ def test_it_shows_whose_each_part_is_what_is_next_and_what_was_tried(in_work, ca
     assert "□ 06 decoder_mask           the course's: it isn't written yet" in shown
     assert "Next: 01.sinusoidal_positions" in shown
     assert "✓ padding_mask" in shown
+
+
+def test_as_a_page_the_learners_parts_are_filled_and_the_others_dashed(in_work, capsys):
+    in_work.answer("06.padding_mask", MASK)
+    assert cli.main(["mine", "--no-trial", "--page", "mine.html"]) == 0
+    page = (in_work.folder / "mine.html").read_text()
+    assert "Filled parts are yours (1 of 17)" in page
+    assert '[data-part="encoder_attention"]' in page
+    library = Library({}, PARTS)
+    assert "dashed !important" not in diagram_page(library)
 
 
 def test_without_a_copy_of_the_course_it_says_how_to_make_one(tmp_path, monkeypatch, capsys):

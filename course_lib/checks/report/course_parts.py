@@ -24,7 +24,7 @@ _OWN_STACKS = "course_lib.mine.stacks"
 
 
 def judge_with_course_parts(
-    diagnosis: Diagnosis, again: Callable[[], Diagnosis], load_item: Callable[[str], Item]
+    diagnosis: Diagnosis, again: Callable[[], Diagnosis], *, load_item: Callable[[str], Item]
 ) -> Diagnosis:
     """The diagnosis of an answer, or that of the same answer with the course's parts in place of
     the learner's, if it fails with those.

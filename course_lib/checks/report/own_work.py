@@ -22,11 +22,11 @@ def refuse_borrowed_answer(diagnosis: Diagnosis) -> Diagnosis:
     if diagnosis.status != "passed" or item.bug is not None:
         return diagnosis
     calls = [trial.calls[0] for trial in diagnosis.trials]
-    found = borrowed_from(item, diagnosis.subject, calls)
+    found = borrowed_from(item, diagnosis.subject, calls=calls)
     return replace(diagnosis, status="not yet", borrowed=found) if found else diagnosis
 
 
-def borrowed_from(item: Item, subject: Any, calls: Sequence[Call]) -> str:
+def borrowed_from(item: Item, subject: Any, *, calls: Sequence[Call]) -> str:
     """Whose code runs in place of the learner's when these calls are made; "" for nobody's."""
     ready_made = ready_made_code(item.id)
     return find_running(
