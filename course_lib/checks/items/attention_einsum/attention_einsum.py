@@ -22,12 +22,12 @@ item = Item(
     probes=ATTENTION_PROBES,
     tolerance=1e-4,
     hints=(
-        "Two einsums and a softmax. For each einsum: which axes are shared, which are kept, which "
-        "are summed over?",
-        "Scores: for every b, h, q and k, the sum over e. Context: for every b, h, q and e, the "
-        "sum over k. Scale and mask come in between, as in lesson 04.",
-        'scores = torch.einsum("bhqe,...->bhqk", query, key) / math.sqrt(...)\n'
-        'context = torch.einsum("bhqk,...->bhqe", weights, value)',
+        "You need two einsums and a softmax. For each einsum, ask which axes are shared, "
+        "which are kept, and which are summed over.",
+        "For every b, h, q and k, a score is the sum over e. For every b, h, q and e, the "
+        "context is the sum over k. Scale and mask come in between, as in lesson 04.",
+        'Begin with scores = torch.einsum("bhqe,...->bhqk", query, key) / math.sqrt(...).\nAt '
+        'the end, context = torch.einsum("bhqk,...->bhqe", weights, value).',
     ),
 )
 

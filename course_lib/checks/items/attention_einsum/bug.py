@@ -89,8 +89,8 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "Read every string aloud: for every ..., the sum over ... Which of these sentences doesn't "
-        "describe attention?",
+        'Read every string aloud, as in lesson 05: "for every ..., the sum over ..." Which of '
+        "these sentences doesn't describe attention?",
         "One string sums over a letter that occurs in one input only. What is the sum of a row of "
         "weights?",
         "A context is a weighted average of the values of all keys. Which letter do the keys have?",

@@ -123,11 +123,13 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "Six einsums and a softmax. You've already written two of the einsums and the softmax.",
-        "Into heads: for every b, h, s and e, the sum over d. Out of heads: for every b, q and d, "
-        "the sum over h and e. You don't need to concatenate anything.",
-        'query = torch.einsum("bsd,...->bhse", x, w_q), and so on\n'
-        'output = torch.einsum("bhqe,...->bqd", context, w_o)',
+        "Q5b writes this layer with six einsums, one division and one softmax. Your "
+        "attention_einsum already contains the division, the softmax and two of the einsums. "
+        "Which four are left?",
+        "On the way into the heads, you sum over d for every b, h, s and e. On the way out, "
+        "you sum over h and e for every b, q and d. You don't need to concatenate anything.",
+        'Begin with query = torch.einsum("bsd,...->bhse", x, w_q), and the same for key and '
+        'value.\nAt the end, output = torch.einsum("bhqe,...->bqd", context, w_o).',
     ),
 )
 
@@ -207,8 +209,8 @@ item.switch(
 )
 item.switch(
     "mask_meets_the_heads",
-    "Your mask is broadcast against the heads: with 5 tokens and 3 heads that's an error, with as "
-    "many tokens as heads it isn't, and tokens attend to the future.",
+    "Your mask is broadcast against the heads. With 5 tokens and 3 heads that's an error. "
+    "With as many tokens as heads it isn't, and tokens attend to the future.",
     why="Broadcasting matches axes by position, from the right, so scores and mask need their "
     "axes in the same order. A published implementation has this bug.",
     hint="Write down the axes of the scores, and below them those of the mask, aligned on the "
@@ -224,7 +226,8 @@ item.switch(
 item.switch(
     "scale_forgotten",
     "You don't scale the scores.",
-    why="Einsum computes sums of products and nothing else. If d_head is large, softmax saturates.",
+    why="Einsum computes sums of products and nothing else. In a wide head, softmax then "
+    "gives nearly all the weight to one key.",
     hint="Which step came between the product and softmax in lesson 04?",
 )
 item.switch(
@@ -284,8 +287,8 @@ item.switch(
 item.switch(
     "mask_handed_on_backwards",
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
-    why="In this course True means: may attend. attention_einsum expects the mask like that, so "
-    "pass it on unchanged.",
+    why="In this course, True means that a query may attend to the key. attention_einsum "
+    "takes the mask in the same way, so pass it on unchanged.",
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
 item.switch(

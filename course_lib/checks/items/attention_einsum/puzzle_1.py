@@ -29,7 +29,7 @@ item = Item(
         "Which axes do the two inputs share? A shared axis has the same letter in both.",
         "The inputs share all three axes. You sum over one of them, so its letter is missing after "
         "the arrow.",
-        '"bse,...->..."',
+        'Complete the string "bse,...->...".',
     ),
 )
 

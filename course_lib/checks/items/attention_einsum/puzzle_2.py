@@ -25,9 +25,9 @@ item = Item(
     ),
     hints=(
         "Which axis do the two inputs share, and which axes are independent?",
-        "They share the batch axis: one letter. The numbers of a and b each get their own letter, "
-        "and all letters are kept.",
-        '"bi,...->b.."',
+        "They share the batch axis, which gets one letter. The numbers of a and those of b "
+        "get a letter each, and all letters are kept.",
+        'Complete the string "bi,...->b..".',
     ),
 )
 

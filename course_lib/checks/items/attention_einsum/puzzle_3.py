@@ -31,7 +31,7 @@ item = Item(
         "one loop or two?",
         "The inputs share batch, heads and e. Queries and keys have a letter each. After the "
         "arrow, write the axes in the order that the task asks for.",
-        '"bqhe,b.he->bh.."',
+        'Complete the string "bqhe,b.he->bh..". Each dot is one letter.',
     ),
 )
 
@@ -91,7 +91,7 @@ def heads_by_reshape(query: Tensor, key: Tensor) -> Tensor:
 
 @item.misconception(
     "You divide the scores by √E. That's right in attention, but this task doesn't ask for it.",
-    why="The puzzle asks for the plain sum of products.",
+    why="The task asks for the plain sum of products.",
     hint="The einsum alone is the answer.",
 )
 def scaled_unasked(query: Tensor, key: Tensor) -> Tensor:

@@ -25,9 +25,9 @@ item = Item(
     ),
     hints=(
         "On the diagonal, query and key are the same token. How do you write that with letters?",
-        "If a letter occurs twice in one input, only elements where both indices are equal are "
-        "used.",
-        '"bh..->bh", with one letter in place of both dots.',
+        "If a letter occurs twice in one input, einsum uses only those elements whose two "
+        "indices are equal.",
+        'Complete the string "bh..->bh", with the same letter in place of both dots.',
     ),
 )
 
@@ -41,8 +41,8 @@ item.add(
 item.add(
     einsum("whole_table", "bhqk->bh"),
     "You sum over the whole matrix, not its diagonal.",
-    why="With two letters, q and k, the sum is over all pairs. For attention weights that's always "
-    "S, so it tells you nothing.",
+    why="With two letters, q and k, the sum runs over all pairs. Each row of attention "
+    "weights sums to 1, so that sum is always S and tells you nothing.",
     hint="The query and the key have to be the same token.",
 )
 item.add(

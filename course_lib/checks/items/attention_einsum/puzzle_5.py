@@ -29,9 +29,10 @@ item = Item(
     ),
     tolerance=1e-4,
     hints=(
-        "Say it as loops: for every sentence, query and e, the sum over ... and over ...",
-        "Weights and values share the keys, weights and shares the heads. You sum over both.",
-        '"bhqk,b..,.->bqe"',
+        "Say it as loops: for every sentence, query and e, you sum over ... and over ...",
+        "Weights and values share the keys, and weights and shares have the heads in common. "
+        "You sum over both of these axes.",
+        'Complete the string "bhqk,b..,.->bqe". Each dot is one letter.',
     ),
 )
 

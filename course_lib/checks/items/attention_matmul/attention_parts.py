@@ -221,8 +221,9 @@ def add_attention_switches(item: Item) -> None:
         "not_scaled",
         "You don't scale the scores: your weights are the softmax of query · key itself.",
         why="The standard deviation of a dot product grows with the square root of d_head. If "
-        "d_head is large, one key gets nearly all the weight, and the gradients become uneven: "
-        "most are tiny, and a few are large.",
+        "d_head is large, one key gets nearly all the weight, and the gradients become "
+        "uneven: some queries get almost none, and others far more than usual (lesson 04, "
+        "Deeper).",
         hint="There's one more step between the product and softmax.",
     )
     item.switch(
@@ -239,8 +240,8 @@ def add_attention_switches(item: Item) -> None:
         why="Positive and negative products cancel in part, so the standard deviation of a dot "
         "product grows only with √d_head. If you divide by d_head, the weights are too close to "
         "uniform.",
-        hint="What is the standard deviation of the score in the example of four coins of lesson "
-        "04?",
+        hint="What is the standard deviation of the score in Q4b's example of the four coins, and "
+        "what is left of it if you divide by 4?",
     )
     item.switch(
         "multiplied_by_the_root",
@@ -278,8 +279,8 @@ def add_attention_switches(item: Item) -> None:
     item.switch(
         "scaled_after_softmax",
         "You scale after softmax, so the rows of your weights don't sum to one.",
-        why="Scaling keeps softmax from saturating, so it has to come first. Afterwards it only "
-        "makes the context smaller.",
+        why="Scaling keeps softmax from giving nearly all the weight to one key, so it has to "
+        "come first. Afterwards it only makes the context smaller.",
         hint="In the paper's formula, what comes first: softmax or the division?",
     )
     item.switch(
@@ -316,8 +317,8 @@ def add_attention_switches(item: Item) -> None:
     item.switch(
         "mask_turned_round",
         "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
-        why="In this course True means: may attend. So the other scores have to become very "
-        "negative.",
+        why="In this course, True means that a query may attend to the key. So it's the scores of "
+        "the other keys that have to become very negative.",
         hint="Which keys get weight 0 in your code: those with True, or those with False?",
     )
     item.switch(
@@ -338,10 +339,11 @@ def add_attention_switches(item: Item) -> None:
     )
     item.switch(
         "mask_with_another_axis",
-        "You give the mask another axis, but it already has all four of the scores.",
-        why="Axes are aligned on the right. With five axes, your mask's first one lines up with "
-        "none of the scores', and the scores get a fifth axis, too.",
-        hint="Print mask.shape before and after. The task says to what it broadcasts.",
+        "You give the mask another axis, but it already has four axes, as the scores have.",
+        why="Broadcasting aligns axes on the right. The first of your mask's five axes then has "
+        "no partner among the scores', so the scores get a fifth axis, too.",
+        hint="Print mask.shape before and after that line. To which shape does the mask broadcast, "
+        "according to the task?",
     )
     item.switch(
         "hidden_after_softmax",

@@ -85,7 +85,7 @@ item = Item(
         "All shapes are right. For each line, ask which number ends up where, not how many there "
         "are.",
         "view never changes the order of the numbers in memory. One line needs a different order.",
-        "Split the keys like the queries and values, and only then move the axes: "
+        "Split the keys like the queries and values, and only then move the axes, with "
         ".view(cut).permute(0, ..., ..., ...).",
     ),
 )

@@ -42,11 +42,13 @@ item = Item(
         ),
     ],
     hints=(
-        "Undo split_heads step by step. Which two axes have to be neighbours before you can join "
-        "them?",
-        "Swap heads and seq: (batch, seq, heads, d_head). Then join the last two axes. view raises "
-        "an error here, because the numbers of a token aren't contiguous in memory.",
-        "x.transpose(..., ...).reshape(batch, length, ...), or contiguous() and view, or flatten.",
+        "Undo split_heads step by step. Which two axes have to be neighbours before you can "
+        "join them?",
+        "Swap heads and seq, which gives (batch, seq, heads, d_head). Then join the last two "
+        "axes. view raises an error here, because the numbers of a token aren't contiguous in "
+        "memory.",
+        "Return x.transpose(..., ...).reshape(batch, length, ...). Instead of reshape you may "
+        "also use contiguous() and view, or flatten.",
     ),
 )
 

@@ -66,12 +66,14 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "Five steps: project, split, attend, merge, project again. You've already written three of "
-        "them.",
-        "Query, key and value each go through their own projection and are then split. The context "
-        "is merged, and out_proj comes last. Pass the mask on as it is.",
-        "q = split_heads(self.q_proj(query), self.n_heads), the same for k and v,\n"
-        "context, _ = scaled_dot_product_attention(...), and self.out_proj(...(context)).",
+        "The layer takes five steps: project, split, attend, merge, and project again. You've "
+        "already written functions for three of them. Which ones?",
+        "Query, key and value each go through a projection of their own and are then split "
+        "into heads. Merge the contexts of the heads, and apply out_proj last. Pass the mask "
+        "on as it is.",
+        "Begin with q = split_heads(self.q_proj(query), self.n_heads), and the same for k and "
+        "v.\nThen context, _ = scaled_dot_product_attention(...), and return "
+        "self.out_proj(...(context)).",
     ),
 )
 
@@ -88,7 +90,8 @@ item.add(
 item.add(
     variation(Layer, "NotScaled", attend=attending("not_scaled")),
     "You don't scale the scores.",
-    why="The standard deviation of the scores grows with √d_head, and softmax saturates.",
+    why="The standard deviation of the scores grows with √d_head, so in a wide head softmax "
+    "gives nearly all the weight to one key.",
     hint="Which step comes between the scores and softmax?",
 )
 
@@ -235,8 +238,9 @@ item.add(
 item.add(
     variation(Layer, "MaskTurnedRound", attend=attending("mask_turned_round")),
     "Your mask is inverted: keys with True are masked, keys with False aren't.",
-    why="In this course True means: may attend. So does it in scaled_dot_product_attention; if you "
-    "call that, pass the mask on unchanged.",
+    why="In this course, True means that a query may attend to the key. "
+    "scaled_dot_product_attention takes it in the same way; if you call that, pass the "
+    "mask on unchanged.",
     hint="Which keys get weight 0 in your code: those with True, or those with False?",
 )
 item.add(
@@ -262,10 +266,11 @@ item.add(
 )
 item.add(
     variation(Layer, "MaskWithAnotherAxis", attend=attending("mask_with_another_axis")),
-    "You give the mask another axis, but it already has all four of the scores.",
-    why="Axes are aligned on the right. With five axes, your mask's first one lines up with none "
-    "of the scores', and the scores get a fifth axis, too.",
-    hint="Print mask.shape before and after. The task says to what it broadcasts.",
+    "You give the mask another axis, but it already has four axes, as the scores have.",
+    why="Broadcasting aligns axes on the right. The first of your mask's five axes then has "
+    "no partner among the scores', so the scores get a fifth axis, too.",
+    hint="Print mask.shape before and after that line. To which shape does the mask broadcast, "
+    "according to the task?",
 )
 
 

@@ -21,11 +21,11 @@ item = Item(
     probes=ATTENTION_PROBES,
     tolerance=1e-4,
     hints=(
-        "Follow the four steps of the lesson: scores, scale, softmax, weighted sum. Where does the "
-        "mask belong, so that the remaining weights still sum to one?",
-        "The scores (batch, heads, query, key) are query @ key with the last two axes of key "
-        "swapped, divided by the square root of the size of query's last axis. Apply the mask "
-        "before softmax. Softmax is over the keys.",
+        "Follow the four lines of Q4a: scores, scale, softmax, and the weighted sum of the "
+        "values. Where does the mask belong, so that the remaining weights still sum to one?",
+        "The scores have the axes (batch, heads, query, key). They are query @ key with the "
+        "last two axes of key swapped, divided by the root of the size of query's last axis. "
+        "Apply the mask before softmax, which runs over the keys.",
         "scores = query @ key.transpose(...) / math.sqrt(query.size(...))\n"
         "scores = scores.masked_fill(..., -1e9), if there is a mask\n"
         "weights = scores.softmax(dim=...), and return weights @ ..., weights",

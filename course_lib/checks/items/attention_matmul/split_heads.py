@@ -45,11 +45,12 @@ item = Item(
         ),
     ],
     hints=(
-        "The first head gets the first d_head numbers of every token. Which axis has to be split, "
-        "and which must stay whole?",
-        "Split only the last axis: (batch, seq, d_model) becomes (batch, seq, heads, d_head). Then "
-        "swap seq and heads.",
-        "x.view(batch, length, n_heads, ...).transpose(..., ...)",
+        "The first head gets the first d_head numbers of every token. Which axis has to be "
+        "split, and which must stay whole?",
+        "Split only the last axis, so that (batch, seq, d_model) becomes (batch, seq, heads, "
+        "d_head). Then swap the axes seq and heads.",
+        "Return x.view(batch, length, n_heads, ...).transpose(..., ...). Here view works on "
+        "any memory layout, because splitting an axis moves no number.",
     ),
 )
 

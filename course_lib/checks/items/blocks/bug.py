@@ -103,8 +103,8 @@ item = Item(
         Probe("the gradient flows directly back to x", _gradients),
     ],
     hints=(
-        "y is always a normalised copy, x is the residual stream. For each line, say what it does "
-        "to the residual stream.",
+        "y is always a normalised copy, and x is the residual stream. For each line, say what "
+        "it does to the residual stream.",
         "Imagine that all sublayers return zeros. A pre-norm block should then return x unchanged. "
         "Which line changes it?",
         "In three lines something is added. In each of them, what is it added to?",

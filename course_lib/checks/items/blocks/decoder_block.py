@@ -106,10 +106,10 @@ item = Item(
         *dropout_probes(decode, SUBLAYERS, 2, 3),
     ],
     hints=(
-        "There are three sublayers, each used as LayerNorm(x + Sublayer(x)). Which of them uses "
-        "the memory, and as what?",
-        "The query is always the target. Key and value are first the target, then the memory. A "
-        "mask belongs to the keys.",
+        "The frame of the encoder block, LayerNorm(x + Sublayer(x)), occurs three times here. "
+        "Which of the three sublayers uses the memory, and for which of query, key and value?",
+        "The query always comes from the target. Key and value come from the target in the "
+        "first sublayer, and from the memory in the second. A mask belongs to the keys.",
         "The constructor creates two attentions, one feed-forward network and three norms. In "
         "forward, the middle line is x = self.norm_2(x + self.dropout(self.cross_attention(...))) "
         "with three inputs and one mask.",
@@ -208,8 +208,8 @@ item.add(
 
 @item.misconception(
     "You invert a mask before you pass it on.",
-    why="In this course True always means: may attend. Only "
-    "nn.MultiheadAttention wants the inverse.",
+    why="In this course, True always means that a query may attend to the key. PyTorch's "
+    "nn.MultiheadAttention wants the inverse, but this layer doesn't.",
     hint="Look at how you pass the masks to the two attentions.",
 )
 class MasksTurnedRound(_Steps):

@@ -38,11 +38,12 @@ item = Item(
         *ENCODER_PROBES,
     ],
     hints=(
-        "There are two sublayers, each used as LayerNorm(x + Sublayer(x)).",
-        "Query, key and value are all x. The output of the first norm is the x of the second "
-        "sublayer. Apply dropout to the output of a sublayer, before you add it.",
-        "x = self.norm_1(x + self.dropout(self.self_attention(..., mask))), and then the same "
-        "line with the other sublayer and the other norm.",
+        "Write LayerNorm(x + Sublayer(x)) once for each of the two sublayers. What is the x "
+        "of the second one?",
+        "Query, key and value of attention are all x. What norm_1 returns is the x of the "
+        "second sublayer. Dropout comes between a sublayer and its plus sign.",
+        "The first line is x = self.norm_1(x + self.dropout(self.self_attention(..., mask))). "
+        "The second is the same line with the other sublayer and the other norm.",
     ),
 )
 
@@ -146,8 +147,9 @@ for _order in ((0, 2), (0, 0)):
 
 @item.misconception(
     "Your norms don't use the weight and bias that the constructor created.",
-    why="These are parameters that should be trained. In one published system they don't exist, "
-    "because its norms are created inside forward: 30,720 parameters are missing.",
+    why="These are parameters that should be trained. One published system creates its norms "
+    "inside forward, so they have none. In a model of the paper's size, 30,720 parameters "
+    "are missing.",
     hint="The constructor has created two norms for you.",
 )
 class NormsMadeAnew(_Steps):

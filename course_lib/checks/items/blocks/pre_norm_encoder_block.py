@@ -45,11 +45,13 @@ item = Item(
         *ENCODER_PROBES,
     ],
     hints=(
-        "Each sublayer is used as x + Sublayer(LayerNorm(x)). What is never normalised?",
-        "There are two different things: the residual stream x, which you add to, and its "
-        "normalised copy, the input of the sublayer. Query, key and value are all the copy.",
-        "y = self.norm_1(x), then x = x + self.dropout(self.self_attention(...)), and the same "
-        "again for the other sublayer. There's no norm at the end: that one belongs to the stack.",
+        "Follow x from the first line to the last. In this block it is never normalised "
+        "itself. What is?",
+        "There are two different things: the residual stream x, to which you add, and its "
+        "normalised copy, which the sublayer gets. Query, key and value are all the copy.",
+        "Write y = self.norm_1(x), then x = x + self.dropout(self.self_attention(...)), and "
+        "the same again for the other sublayer. There's no norm at the end, because that one "
+        "belongs to the stack.",
     ),
 )
 

@@ -73,8 +73,8 @@ def add_mask_turned_round(item: Item, steps: Steps) -> None:
     item.add(
         variation(steps, "MaskTurnedRound", attend=attend),
         "Your block inverts the mask before it passes it on.",
-        why="In this course True always means: may attend. Only "
-        "nn.MultiheadAttention wants the inverse.",
+        why="In this course, True always means that a query may attend to the key. PyTorch's "
+        "nn.MultiheadAttention wants the inverse, but this layer doesn't.",
         hint="Look at how you pass the mask to attention.",
     )
 

@@ -66,9 +66,10 @@ item = Item(
         ),
     ],
     hints=(
-        "The loss at initialisation is far above ln V. Which of the two results determines it?",
+        "The function returns two results, and the loss at initialisation is far above ln V. "
+        "Which of the two results determines this loss?",
         "Where does the paper multiply by √d_model: at the input, at the output, or at both?",
-        "logits = hidden @ ..., with the table as it is stored.",
+        "The logits are hidden @ ..., with the table as it is stored.",
     ),
 )
 

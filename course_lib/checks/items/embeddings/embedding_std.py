@@ -60,11 +60,11 @@ item = Item(
         ),
     ],
     hints=(
-        "Take a vector h of norm √d_model and a row of random numbers with standard deviation s. "
-        "What is the standard deviation of their dot product?",
-        "The logits have standard deviation σ = s·√d_model, and the loss starts σ² / 2 above ln V. "
-        "Set that to 0.02 and solve for s.",
-        "σ² / 2 = 0.02, so σ = ...; and s = σ / ... .",
+        "Take a vector h of norm √d_model, and a row of random numbers with standard "
+        "deviation s. What is the standard deviation of their dot product?",
+        "The logits have the standard deviation σ = s·√d_model, and the loss starts σ² / 2 "
+        "above ln V. Set σ² / 2 to 0.02, and solve for s.",
+        "From σ² / 2 = 0.02 follows σ = ..., and then s = σ / ... .",
     ),
 )
 
@@ -142,8 +142,8 @@ def nats_for_the_standard_deviation(d_model: int) -> float:
 @item.misconception(
     "Your standard deviation is 0.02 for every d_model.",
     why="Many models start like this. But the standard deviation of the logits grows with "
-    "√d_model, so a fixed number gives 0.02 nats for a single width, less in narrower models and "
-    "more in wider ones.",
+    "√d_model, so a fixed number gives 0.02 nats at one width only: less in narrower "
+    "models, and more in wider ones.",
     hint="Does your code use its argument?",
 )
 def one_for_all(d_model: int) -> float:

@@ -120,12 +120,14 @@ item = Item(
         ),
     ],
     hints=(
-        "Three parts: the embeddings of the tokens, the encodings of their positions, and the sum. "
-        "With padding on the left, what is the position of the first real token?",
-        "A token's position is the number of real tokens in its row up to and including itself, "
-        "minus one. A cumulative sum over 'is not padding' counts them.",
-        "positions = (tokens ... self.pad_id).cumsum(dim=...) - 1, but at least 0; then "
-        "self.dropout(self.tokens(tokens) * ... + self.encodings[positions]).",
+        "Look up the embeddings of the tokens, find the position of each token and its "
+        "encoding, and add the two. If the padding is on the left, what is the position of "
+        "the first real token?",
+        "A token's position is the number of real tokens in its row up to and including "
+        "itself, minus one. A cumulative sum over 'is not padding' counts them. Before the "
+        "first real token it gives −1, which mustn't be used as an index.",
+        "The positions are (tokens ... self.pad_id).cumsum(dim=...) - 1, but at least 0. Then "
+        "return self.dropout(self.tokens(tokens) * ... + self.encodings[positions]).",
     ),
 )
 
@@ -227,7 +229,8 @@ class CountsDownTheBatch(_Embedding):
     "All tokens of a sentence get the same encoding: that of the sentence's index in the batch.",
     why="Older code has the axes (seq, batch, d_model). Here they are (batch, seq, d_model), and "
     "nothing raises an error.",
-    hint="Suppose a batch contains the same sentence twice. What should come out?",
+    hint="Suppose that a batch contains the same sentence twice. Should the two copies get "
+    "different vectors?",
 )
 class BatchForPosition(_Embedding):
     def positions_of(self, tokens: Tensor) -> Tensor:

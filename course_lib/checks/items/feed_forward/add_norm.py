@@ -219,9 +219,12 @@ item = Item(
         ),
     ],
     hints=(
-        "Two paths lead from x to the norm: one through the sublayer, and one that skips it.",
-        "Run the sublayer on x, apply dropout to its output, add x, and take the norm of the sum.",
-        "self.norm(x + self....(sublayer(...))).",
+        "Two paths lead from x to the norm: one through the sublayer, and one that skips it. "
+        "On which of the two does dropout stand?",
+        "Create the norm and the dropout in the constructor, so that the norm's weight and "
+        "bias belong to the module. In forward one line is enough. Build it from the inside "
+        "out: the sublayer's output is innermost.",
+        "forward returns self.norm(x + self....(sublayer(...))).",
     ),
 )
 
@@ -274,7 +277,8 @@ class NormForBothPaths(_AddNorm):
 
 @item.misconception(
     "The residual connection is missing: you don't add x.",
-    why="Without it, gradients vanish or turn into noise in deep models, and attention makes all "
+    why="A deep stack is much harder to train without it, even if norms keep the gradient "
+    "from vanishing: Q3b trains such a stack. And without x, attention makes all "
     "positions alike.",
     hint="What does 'Add' stand for in AddNorm?",
 )
@@ -361,8 +365,8 @@ class TakesTheMean(_AddNorm):
     "Your module has no parameters for its norm.",
     why="The norm needs a trainable weight and bias, created in the constructor. F.layer_norm "
     "creates none, elementwise_affine=False leaves them out, a norm in a plain list isn't "
-    "registered, and one created in forward starts anew at each call. One published system lacks "
-    "30,720 parameters for this reason.",
+    "registered, and one created in forward starts anew at each call. In a model of the "
+    "paper's size, 30,720 parameters would be missing.",
     hint="What are the trainable parameters of a norm, and where do you create them?",
 )
 class NormMadeInForward(_AddNorm):
@@ -372,8 +376,9 @@ class NormMadeInForward(_AddNorm):
 
 @item.misconception(
     "The eps of your norm isn't 1e-5.",
-    why="For most vectors you won't see the difference. Small ones come out with another norm, so "
-    "trained weights give other results. BERT uses 1e-12, this task what nn.LayerNorm uses.",
+    why="For most vectors you won't see the difference. But small ones come out larger or "
+    "smaller than they should, so trained weights give other results. BERT uses 1e-12; "
+    "this task wants the default of nn.LayerNorm.",
     hint="What is the default of nn.LayerNorm, and do you need another one?",
 )
 class AnotherEps(_AddNorm):

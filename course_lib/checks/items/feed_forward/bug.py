@@ -12,10 +12,10 @@ from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
 
 BUG = """\
 def encoder_block(x, attention, feed_forward, norm_1, norm_2):
-    read = attention(x)
-    middle = norm_1(x + read)
-    worked = feed_forward(middle)
-    return norm_2(x + worked)
+    attended = attention(x)
+    middle = norm_1(x + attended)
+    transformed = feed_forward(middle)
+    return norm_2(x + transformed)
 """
 
 
@@ -84,10 +84,11 @@ item = Item(
         ),
     ],
     hints=(
-        "A block has two sublayers, and each has its own residual connection. For both, write down "
-        "what goes in and what is added.",
+        "A block has two sublayers, and each has its own residual connection. For both, write "
+        "down what goes in and what is added.",
         "The output of attention is part of `middle`. On which paths can it reach the result?",
-        "norm_2(... + worked), with the input of the second sublayer in place of the dots.",
+        "The last line should be norm_2(... + transformed), with the input of the second "
+        "sublayer in place of the dots.",
     ),
 )
 

@@ -129,11 +129,13 @@ item = Item(
         ),
     ],
     hints=(
-        "The first layer computes d_ff hidden units, the ReLU sets the negative ones to zero, and "
-        "the second layer combines the others.",
-        "Two nn.Linear, named expand (d_model to d_ff) and contract (d_ff to d_model), and dropout "
-        "between them, on the hidden layer.",
-        "self.contract(self.dropout(... (self.expand(x)))), with the ReLU in place of the dots.",
+        "The first layer computes d_ff hidden units for each position. The ReLU sets the "
+        "negative ones to zero, and the second layer combines the others. Which of the three "
+        "needs parameters?",
+        "In the constructor, create two nn.Linear: expand leads from d_model to d_ff, and "
+        "contract leads back. Dropout belongs between them, on the hidden layer.",
+        "forward returns self.contract(self.dropout(... (self.expand(x)))). The dots stand "
+        "for the ReLU.",
     ),
 )
 
@@ -277,9 +279,9 @@ class FirstBiasLeftOut(_Network):
 
 @item.misconception(
     "Nothing is dropped in training mode.",
-    why="One of the five published systems closes a bracket too late and passes its dropout rate "
-    "to nn.Linear as the third argument, which is bias. That raises no error, but there's no "
-    "dropout either.",
+    why="One of the five published systems closes a bracket too late, and so passes its "
+    "dropout to nn.Linear as the third argument, which is bias. That raises no error, but "
+    "there's no dropout either.",
     hint="Do the hidden units go through dropout in training mode, with the right rate, and do "
     "you use what it returns?",
 )

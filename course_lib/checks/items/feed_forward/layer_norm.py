@@ -88,12 +88,14 @@ item = Item(
         ),
     ],
     hints=(
-        "Do it for (1, 2, 3, 6) on paper: mean, differences from the mean, variance, its square "
-        "root, quotients.",
-        "Take mean and variance over the last axis only, and keep it as an axis of size 1 so that "
-        "they broadcast. For the variance, divide by d_model, not by d_model - 1.",
-        "centred = x - x.mean(dim=..., keepdim=True); variance = centred.square().mean(...); then "
-        "centred / torch.sqrt(... + eps) * weight + bias.",
+        "Q3c normalises (1, 2, 3, 6) by hand, in three steps. Which line of code does each "
+        "step become?",
+        "Take mean and variance over the last axis only, and keep this axis with size 1, so "
+        "that they broadcast against x. For the variance, divide by d_model, not by d_model - "
+        "1.",
+        "Begin with centred = x - x.mean(dim=..., keepdim=True) and variance = "
+        "centred.square().mean(...). The result is centred / torch.sqrt(... + eps) * weight + "
+        "bias.",
     ),
 )
 
@@ -172,8 +174,8 @@ item.switch(
     "Your variance divides by d_model − 1.",
     why="That's the unbiased estimate, the default of var() and std(). LayerNorm uses the biased "
     "one, which divides by d_model.",
-    hint="By what is your sum of squares divided? If you use var or std: they have an argument "
-    "for this.",
+    hint="By what is your sum of squares divided? If you use var or std, look for the argument "
+    "that decides this.",
 )
 item.switch(
     "eps_outside",
@@ -191,15 +193,16 @@ item.switch(
 item.switch(
     "eps_fixed",
     "You always use the same eps, whatever the argument is.",
-    why="One of the five published systems needs 1e-6.",
+    why="Models differ in eps: one of the five published systems uses 1e-6, while PyTorch's "
+    "default is 1e-5.",
     hint="Does your code use its argument eps?",
     spellings=["eps_fixed_lower"],
 )
 item.switch(
     "another_default",
     "Your default for eps is too low.",
-    why="Vectors with a variance not far above eps come out larger than in the exercise. Models "
-    "differ here: PyTorch's default is 1e-5, BERT's is 1e-12.",
+    why="A vector whose variance isn't far above eps then comes out larger than it should. "
+    "Models differ in their eps: PyTorch's default is 1e-5, and BERT uses 1e-12.",
     hint="Which eps does your function use if none is given?",
     spellings=["a_much_lower_default"],
 )
@@ -220,8 +223,8 @@ item.switch(
 item.switch(
     "over_the_batch",
     "You take mean and variance over the batch.",
-    why="That's close to BatchNorm: each element depends on the same position of the other "
-    "sentences.",
+    why="That's close to BatchNorm: each number then depends on the numbers at the same "
+    "position in the other sentences.",
     hint="Which axis holds the numbers of one position?",
 )
 item.switch(

@@ -42,7 +42,8 @@ item = Item(
     ],
     hints=(
         "For each line, write down the shape of its result.",
-        "scores are (batch, heads, query, key). Which of these axes belongs to the source?",
+        "The scores have the axes (batch, heads, query, key). Which of these axes belongs to "
+        "the source?",
         "Index real with two None and two colons, so that its second axis lines up with the keys.",
     ),
 )

@@ -33,10 +33,12 @@ item = Item(
         ),
     ],
     hints=(
-        "Draw it for three tokens: row 0 is True for key 0 only, row 2 for all three keys.",
-        "Start with a square of True and keep one triangle. Which one, and does it include the "
-        "diagonal?",
-        "torch.ones(1, 1, size, size, dtype=torch.bool) and then .tril() or .triu().",
+        "Draw the mask for three tokens: row 0 is True for key 0 only, and row 2 for all "
+        "three keys.",
+        "Start with a square of True and keep one of its two triangles. Which one? And what "
+        "did you draw on the diagonal?",
+        "Begin with torch.ones(1, 1, size, size, dtype=torch.bool), and then use .tril() or "
+        ".triu().",
     ),
 )
 
@@ -73,7 +75,8 @@ item.switch(
 item.switch(
     "marks_the_future",
     "Your mask is inverted: it's True for the keys that should be masked.",
-    why="In nn.MultiheadAttention True means masked; in this course True means: may attend.",
+    why="In nn.MultiheadAttention, True means that a key is hidden. In this course, True "
+    "means that a query may attend to it.",
     hint="Look at row 0. May the first token attend to itself, and what does your mask say?",
 )
 item.switch(
@@ -109,7 +112,7 @@ item.switch(
 item.switch(
     "ones_and_zeros",
     "Your mask holds numbers, such as 1 and 0, instead of booleans.",
-    why="In this course masks are boolean, and True means: may attend.",
+    why="In this course masks are boolean, and True means that a query may attend to the key.",
     hint="Which of your lines decides the dtype of the mask? torch.ones, for instance, makes "
     "floats unless you give it one.",
     spellings=["integers"],

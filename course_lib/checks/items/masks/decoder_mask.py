@@ -42,11 +42,11 @@ item = Item(
         ),
     ],
     hints=(
-        "You have both parts. When may a query attend to a key: if one mask allows it, or only if "
-        "both do?",
+        "You have both parts. When may a query attend to a key: if one of the two masks "
+        "allows it, or only if both do?",
         "Combine padding_mask and causal_mask. They broadcast to (batch, 1, seq, seq).",
-        "padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an operator in place "
-        "of the dots.",
+        "Return padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an "
+        "operator in place of the dots.",
     ),
 )
 
@@ -142,20 +142,20 @@ item.switch(
 item.switch(
     "marks_what_is_hidden",
     "Your mask is inverted: it's True for the keys that should be masked.",
-    why="In this course True means: may attend. With your mask, a token sees nothing but padding "
-    "and its future.",
+    why="In this course, True means that a query may attend to the key. With your mask, a "
+    "token sees nothing but padding and its future.",
     hint="Look at row 0 of a sentence without padding. Which key may the first token attend to?",
 )
 item.switch(
     "padding_turned_round",
     "Your mask allows the padding of the past and hides its real tokens.",
-    why="True means may attend. The padding part of your mask is inverted.",
+    why="True means that a query may attend to the key. The padding part of your mask is inverted.",
     hint="Print your mask for a sentence without padding. Is any key allowed?",
 )
 item.switch(
     "causal_turned_round",
     "Your mask allows the future and hides the past and the token itself.",
-    why="True means may attend. The causal part of your mask is inverted.",
+    why="True means that a query may attend to the key. The causal part of your mask is inverted.",
     hint="Print your mask for three tokens without padding, and look at its first row.",
 )
 item.switch(

@@ -75,12 +75,13 @@ item = Item(
     ],
     tolerance=1e-3,
     hints=(
-        "With what number do you have to replace a masked score, so that its weight is zero after "
-        "softmax?",
-        "Fill masked scores with the lowest number of the dtype, take the softmax over the keys, "
-        "then think about a row in which all keys are masked.",
-        "scores.masked_fill(..., torch.finfo(scores.dtype).min).softmax(dim=...), and then another "
-        "masked_fill, with zeros.",
+        "A score of 0 still gets a weight, because e⁰ is 1. Which number has to replace a "
+        "masked score, so that its weight becomes 0?",
+        "Fill the masked scores with the lowest number of their dtype, and take the softmax "
+        "over the keys. What does that give in a row in which all keys are masked? One more "
+        "step sets these weights to zero.",
+        "Take scores.masked_fill(..., torch.finfo(scores.dtype).min).softmax(dim=...), and "
+        "then fill once more with masked_fill, this time with zeros.",
     ),
 )
 
@@ -151,8 +152,8 @@ def is_half(scores: Tensor) -> bool:
 item.switch(
     "fills_what_may_be_read",
     "Your mask is inverted: keys with True get weight 0, and keys with False don't.",
-    why="Here True means: may attend. Your code takes the weight from the keys that may be "
-    "attended to and leaves it to the others.",
+    why="Here True means that a query may attend to the key. Your code takes the weight from "
+    "these keys and leaves it to the others.",
     hint="Which keys have to lose their weight: those where the mask is True, or the others?",
     spellings=[
         "fills_what_may_be_read+nothing_left_is_uniform",

@@ -44,9 +44,10 @@ item = Item(
     hints=(
         "Padding is a key that no query may attend to. Which axis of (batch, heads, query, key) "
         "are the keys?",
-        "Compare the tokens with pad_id: that gives (batch, seq), True where the token is real. "
-        "Then insert axes for heads and queries.",
-        "(tokens ... pad_id)[:, None, None, :], with the right comparison in place of the dots.",
+        "Compare the tokens with pad_id. That gives (batch, seq), True where the token is "
+        "real. Then insert axes for heads and queries.",
+        "Return (tokens ... pad_id)[:, None, None, :], with the right comparison in place of "
+        "the dots.",
     ),
 )
 
@@ -97,7 +98,8 @@ def padding_mask_with(on: frozenset[str]) -> Callable[[Tensor, int], Tensor]:
 item.switch(
     "polarity_turned_round",
     "Your mask is inverted: True at the padding and False at the real tokens.",
-    why="In this course True means: may attend. With your mask, all tokens attend to the padding.",
+    why="In this course, True means that a query may attend to the key. With your mask, all "
+    "tokens attend to the padding.",
     hint="Ask it the other way round: which tokens are not padding?",
 )
 item.switch(

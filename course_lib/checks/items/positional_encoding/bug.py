@@ -51,11 +51,12 @@ item = Item(
         ),
     ],
     hints=(
-        "Run each line with length 3 and d_model 4. What should the second frequency be?",
-        "The paper has 10000^(2i / d_model). Which part of this formula can you find in the code, "
-        "and which part is missing?",
-        "The exponent has to be divided by d_model. Mind the brackets: ** binds more tightly than "
-        "/.",
+        "Run each line with length 3 and d_model 4, and print what it computes. What should "
+        "the second frequency be?",
+        "The paper divides the position by 10000^(2i / d_model). Which part of this formula "
+        "can you find in the code, and which part is missing?",
+        "The exponent has to be divided by d_model. Mind the parentheses: ** binds more "
+        "tightly than /.",
     ),
 )
 
@@ -112,8 +113,8 @@ def by_half_the_width(length: int, d_model: int) -> Tensor:
 
 @item.misconception(
     "The frequencies are right now, but your columns alternate between sine and cosine.",
-    why="This function returns the other layout, as its name says: all sines, then all cosines. "
-    "Its last line was right.",
+    why="This function should return the concatenated layout, as its name says: all sines "
+    "come first, and then all cosines. Its last line was right.",
     hint="Only one line is wrong. Leave the others as they are.",
 )
 def in_turn(length: int, d_model: int) -> Tensor:

@@ -156,13 +156,13 @@ item = Item(
         ),
     ],
     hints=(
-        "The table is the same for all sentences, so compute it once, in the constructor. How many "
-        "of its rows does a batch need?",
-        "In __init__: register the table as a buffer, so that .to() moves it and no optimizer "
-        "trains it, and create a dropout layer. In forward: add as many rows as there are tokens, "
-        "then apply dropout.",
-        'self.register_buffer("table", ..., persistent=False) and, in forward, '
-        "self.dropout(x + self.table[: x.size(...)]).",
+        "The table is the same for all sentences, so compute it once, in the constructor. How "
+        "many of its rows does a batch need?",
+        "In __init__, register the table as a buffer: .to() then moves it, and no optimizer "
+        "trains it. Create a dropout layer there, too. In forward, add as many rows as a "
+        "sentence has tokens, and apply dropout to the sum.",
+        'The constructor needs self.register_buffer("table", ..., persistent=False), and '
+        "forward returns self.dropout(x + self.table[: x.size(...)]).",
     ),
 )
 
@@ -198,7 +198,8 @@ class _Encoding(nn.Module):
 
 @item.misconception(
     "You add the whole table, so only sentences of exactly max_len tokens work.",
-    why="One published system does this, and it fails at every length but 128.",
+    why="The shapes then fit only if a sentence has exactly max_len tokens. One published "
+    "system has this bug, and fails at every length but 128.",
     hint="How many rows of the table does a batch of shape (batch, seq, d_model) need?",
 )
 class AddsTheWholeTable(_Encoding):
@@ -235,7 +236,7 @@ class AsManyRowsAsSentences(_Encoding):
     "You take a single row of the table, so all tokens get the same encoding.",
     why="An index picks the one row after the last token; a slice takes all rows before it. At "
     "max_len tokens there's no such row, and you get an error.",
-    hint="table[5] and table[:5]: which shape has each?",
+    hint="What is the shape of table[5], and what is the shape of table[:5]?",
 )
 class OneRowForAll(_Encoding):
     def rows(self, x: Tensor) -> Tensor:
@@ -280,8 +281,9 @@ class AddsInFloat32(_Encoding):
 
 @item.misconception(
     "Your class has a __call__ of its own, so forward hooks never run.",
-    why="nn.Module's own __call__ runs forward and the hooks. If you override it, everything that "
-    "relies on hooks stops working: recorded attention, profilers, counters.",
+    why="A forward hook is a function that PyTorch calls each time a module has run; lesson "
+    "07 uses hooks to look inside a model. It's nn.Module's own __call__ that runs "
+    "forward and then the hooks. If your class overrides it, no hook is called.",
     hint="Which method of a module should contain its computation?",
 )
 class OverridesCall(_Encoding):

@@ -71,12 +71,12 @@ item = Item(
         ),
     ],
     hints=(
-        "Take a single frequency ω. Which 2 × 2 matrix turns (sin ωp, cos ωp) into (sin ω(p + k), "
-        "cos ω(p + k))? Use the angle addition formulas.",
-        "For each frequency, one 2 × 2 rotation by the angle offset × frequency. These blocks lie "
-        "on the diagonal; everything else is zero.",
-        "For each frequency w: a = offset * w, block [[cos a, ...], [..., cos a]]; then "
-        "torch.block_diag(*blocks).",
+        "Take a single frequency ω. Which 2 × 2 matrix turns (sin ωp, cos ωp) into (sin ω(p + "
+        "k), cos ω(p + k))? Q1c finds it with the angle-sum formulas.",
+        "Each frequency gets a 2 × 2 block, the rotation by the angle offset × frequency. The "
+        "blocks stand on the diagonal of the matrix, and everything else is zero.",
+        "For each frequency w, let a = offset * w, and write the block [[cos a, ...], [..., "
+        "cos a]]. Then join the blocks with torch.block_diag(*blocks).",
     ),
 )
 
@@ -148,7 +148,7 @@ item.switch(
 )
 item.switch(
     "end_to_end_matrix",
-    "Your matrix is for the other layout, all sines first.",
+    "Your matrix is for the concatenated layout, in which all sines come before all cosines.",
     why="It pairs column i with column i + d_model / 2. In this course the sine and cosine of a "
     "frequency are neighbouring columns.",
     hint="Which two columns of the table belong to the first frequency?",

@@ -61,12 +61,13 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "Do positions 0, 1 and 2 with two frequencies on paper, as in the lesson. What are the two "
-        "frequencies?",
-        "Four steps: compute d_model / 2 frequencies, the angle of every position at every "
-        "frequency, and the sine and cosine of each angle. Then interleave sines and cosines.",
-        "angles = torch.arange(length)[:, None] * frequencies, with frequencies = "
-        "10000 ** -(... / d_model); then torch.stack((..., ...), dim=-1).flatten(1).",
+        "Q1b computes the row of position 1 by hand, with two frequencies. Do positions 0 and "
+        "2 in the same way. Which two angles does each of these rows need?",
+        "First compute the d_model / 2 frequencies. Then multiply every position by every "
+        "frequency, which gives the angles, and take the sine and the cosine of each angle. "
+        "At the end, interleave sines and cosines.",
+        "The angles are torch.arange(length)[:, None] * frequencies, where frequencies = "
+        "10000 ** -(... / d_model). The table is torch.stack((..., ...), dim=-1).flatten(1).",
     ),
 )
 
@@ -122,7 +123,7 @@ def _variant(on: frozenset[str]) -> Callable[[int, int], Tensor]:
 
 item.switch(
     "width_left_out",
-    "Neighbouring frequencies of yours are far too different: all but the first are close to zero.",
+    "Your frequencies fall far too fast: all but the first are close to zero.",
     why="With the exponent 2i instead of 2i / d_model, the highest frequency is a hundred million "
     "times as high as the next. One published system has this bug: only 2 of its 512 columns vary "
     "with the position.",
@@ -157,8 +158,8 @@ item.switch(
     "Your table holds all sines on the left and all cosines on the right.",
     why="These are the same columns in a different order, and a model can learn with either. But "
     "weights trained with one don't work with the other, and this course uses the paper's order.",
-    hint="sin, cos, sin, cos: which function interleaves two tensors, and which one concatenates "
-    "them?",
+    hint="The columns should read sin, cos, sin, cos. Which function interleaves two tensors, "
+    "and which one concatenates them?",
 )
 item.switch(
     "cosine_first",
@@ -188,7 +189,7 @@ item.switch(
 )
 item.switch(
     "a_zero_too_few",
-    "Neighbouring frequencies of yours are too similar: the base is 1000, not 10000.",
+    "Your frequencies fall too slowly: your base is 1000, not 10000.",
     why="The first frequency doesn't depend on the base, so the first pair of columns doesn't show "
     "it. Weights trained with one base don't work with another.",
     hint="Count the zeros in the formula.",
@@ -219,8 +220,8 @@ item.switch(
 item.switch(
     "turns_for_radians",
     "Your angles are 2π times too large.",
-    why="The angle is the position times the frequency, in radians. The wavelength has a factor of "
-    "2π, the frequency has none.",
+    why="The angle is the position times the frequency, in radians. A factor of 2π belongs to "
+    "the wavelength, and not to the frequency.",
     hint="At position 1, the sine of the highest frequency should be sin(1) = 0.84. What is yours "
     "the sine of?",
 )
