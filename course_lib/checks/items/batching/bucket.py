@@ -58,9 +58,9 @@ item = Item(
         "member of a batch?",
         "Go through the sorted indices. In sorted order, the sentence that wants to join would be "
         "the longest of the batch, so you know rows × longest before you add it.",
-        "sorted(range(len(lengths)), key=…), and for each i: if there is a batch, and (rows "
-        "including this one) * lengths[i] is within the budget, append it; otherwise start a new "
-        "batch [i].",
+        "Go through sorted(range(len(lengths)), key=…). If there is a batch already, and (rows "
+        "including this one) * lengths[i] is within the budget, append i to that batch. Otherwise "
+        "start a new batch [i].",
     ),
 )
 
@@ -120,8 +120,8 @@ def bucket_with(on: frozenset[str]) -> Callable[[Sequence[int], int], list[Ids]]
 item.switch(
     "as_they_come",
     "Your batches take the sentences in their original order, not sorted by length.",
-    why="A short sentence next to a long one is mostly padding. Choosing neighbours of similar "
-    "length is the whole point.",
+    why="A short sentence next to a long one is mostly padding. Bucketing avoids that by putting "
+    "sentences of similar length together.",
     hint="In which order do you go through the sentences?",
     spellings=["in_order_by_the_newcomer"],
 )

@@ -259,7 +259,7 @@ item.switch(
 )
 item.switch(
     "a_column_too_many",
-    "Your tensors have a column of padding more than they need.",
+    "Your tensors have one column of padding more than they need.",
     why="The longest row needs no padding. A column of padding alone is wasted work in each batch.",
     hint="How much padding does the longest row get?",
 )

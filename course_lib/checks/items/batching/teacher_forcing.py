@@ -59,8 +59,9 @@ item = Item(
         "label?",
         "Take two slices along the length axis. Then look at the positions where the input is "
         "padding: what are the labels there if the padding is on the left?",
-        "target[:, :-1] and target[:, 1:], the second with masked_fill(…, pad_id) where the first "
-        "is padding. Without the trailing underscore, masked_fill makes a new tensor.",
+        "The two slices are target[:, :-1] and target[:, 1:]. Where the first is padding, "
+        "masked_fill(…, pad_id) fills the second. Without an underscore at its end, masked_fill "
+        "makes a new tensor.",
     ),
 )
 
@@ -80,7 +81,7 @@ item.spelling("no_shift")(lambda target, pad_id=0: (target[:, 1:], target[:, 1:]
 
 
 @item.misconception(
-    "The two are swapped: the decoder reads the answers and predicts what came before.",
+    "Your two tensors are swapped: the decoder reads the labels and predicts what came before.",
     why="It would learn to predict the token before the one it reads, and start by predicting "
     "`<bos>`.",
     hint="Which of the two starts with `<bos>`?",

@@ -338,15 +338,17 @@ item = Item(
     hints=(
         "Write one step first: every beam continued by every token, and the best `width` of all "
         "these continuations. What happens to those that end with eos_id?",
-        "A beam is a pair: its log-probability and its tokens. Encode once; at each step decode "
-        "all beams as one batch (memory and source expanded to as many rows), add the beams' "
-        "log-probabilities, sort, keep `width`. Those that have ended go into a list of "
-        "hypotheses, the others are the next beams. At max_len all are hypotheses.",
+        "A beam is a pair: its log-probability and its tokens. Encode once. At each step, decode "
+        "all beams as one batch, with memory and source expanded to as many rows. Add the "
+        "log-probabilities of the beams, sort, and keep `width` continuations. Those that have "
+        "ended go into a list of hypotheses, and the others are the next beams. At max_len all of "
+        "them are hypotheses.",
+        "In each step:\n"
         "logits = model.decode(prefixes, memory.expand(...), source.expand(...))[:, ...]\n"
         "log_p = logits.log_softmax(-1).tolist()\n"
         "ranked = sorted(((log_prob + more, [*tokens, token]) for ... for ...), reverse=True)\n"
         "kept = ranked[:...]\n"
-        "and at the end max(hypotheses, key=lambda h: h[0] / ((5 + len(h[1])) / 6) ** ...)",
+        "The best hypothesis is max(hypotheses, key=lambda h: h[0] / ((5 + len(h[1])) / 6) ** ...)",
     ),
 )
 
@@ -463,10 +465,11 @@ item.switch(
 )
 item.switch(
     "brackets_missing",
-    "Your length penalty isn't the task's formula: a bracket or the power isn't as it is there.",
-    why="Scores can be compared with published ones only if the formula is the same. With the "
-    "task's formula, the penalty of a single token is 1.",
-    hint="What does your penalty give for n = 1, and what should it be? Try two values of α.",
+    "Your length penalty isn't the task's formula: a bracket is missing, or α isn't an exponent.",
+    why="Scores can be compared with published ones only if the formula is the same. In the "
+    "task's formula, a hypothesis of a single token has the divisor 1, whatever α is.",
+    hint="What does your formula divide by for n = 1, and what should it divide by? Try two "
+    "values of α.",
     spellings=["penalty_is_a_factor"],
 )
 item.switch(

@@ -86,15 +86,16 @@ item = Item(
         "Take 2 beams and a vocabulary of 3, and write down the six numbers of `total` in one row. "
         "Which beam does index 4 belong to, and which token?",
         "Flattening (W, V) puts its rows one after the other. How long is a row?",
-        "Divide by the length of a row, log_p.size(...), not by the number of rows.",
+        "Divide by the length of a row, which is log_p.size(...), and not by the number of rows "
+        "that are kept.",
     ),
 )
 
 
 @item.misconception(
     "The index into the flattened totals is still divided by the width.",
-    why="A row of the totals has one number for each token of the vocabulary. Divided by the "
-    "width, tokens and beams get mixed up: if you're lucky it's an IndexError, otherwise you get "
+    why="A row of the totals has one number for each token of the vocabulary. If you divide by "
+    "the width, beams and tokens get mixed up. With luck you get an IndexError; otherwise you get "
     "tokens that the model never predicted.",
     hint="The totals are (W, V). How far is it from one row to the next?",
 )

@@ -145,8 +145,9 @@ item = Item(
     hints=(
         "Of query, key and value, which one do you need for the new token only, and which for all "
         "tokens so far?",
-        "Project x three times and split the heads: (B, H, 1, E) each. Put the past's keys and "
-        "values in front of the new ones, attend, merge the heads, project. No mask is needed.",
+        "Project x three times and split the heads, which gives (B, H, 1, E) each time. Put the "
+        "keys and values of the past in front of the new ones. Then attend, merge the heads, and "
+        "project the result. No mask is needed.",
         "query, key, value = (split_heads(project(x), attention.n_heads) for project in ...)\n"
         "if past is not None: key = torch.cat((past[0], key), dim=...), same for value\n"
         "context, _ = attention_matmul(...)\n"
@@ -354,8 +355,8 @@ item.switch(
 item.switch(
     "not_scaled",
     "Your scores aren't scaled at all.",
-    why="Large scores make softmax almost one-hot: the token attends to little more than one "
-    "token.",
+    why="Without the scale, the scores grow with the width of a head. Softmax then gives most of "
+    "the weight to one token, and chance decides which.",
     hint="Equation (1) has a square root in it.",
 )
 item.switch(

@@ -116,10 +116,12 @@ item = Item(
         "Start with a column (B, 1) of bos_id. Keep a boolean (B,) of the rows that have ended; "
         "their next token is padding. Take at most max_len steps, fewer if all rows have ended. "
         "Put `with evaluating(model):` around it all.",
+        "Each step has four lines:\n"
         "logits = model.decode(generated, memory, source)[:, ...]\n"
         "token = logits.argmax(-1).masked_fill(ended, ...)\n"
-        "generated = torch.cat((generated, token[:, None]), dim=...); ended |= token == ...\n"
-        "and at the end return generated without its first column.",
+        "generated = torch.cat((generated, token[:, None]), dim=...)\n"
+        "ended |= token == ...\n"
+        "At the end, return generated without its first column.",
     ),
 )
 
@@ -230,8 +232,8 @@ item.switch(
 item.switch(
     "asked_after_the_end",
     "Your translations are right, but the decoder still runs after all rows have ended.",
-    why="Each call of the decoder costs time, and none of these changes the result. If you make "
-    "100 calls for sentences of 10 tokens, nine tenths of the work are wasted.",
+    why="Each call of the decoder costs time, and these calls change nothing in the result. If "
+    "you make 100 calls for sentences of 10 tokens, nine tenths of the work is wasted.",
     hint="At which step have all rows ended, and does your loop end before it calls the decoder "
     "again?",
 )

@@ -133,7 +133,7 @@ item = Item(
         Probe("all layers learn", _stack_learns),
     ],
     hints=(
-        "Make a stack of three and count its parameters. How many blocks' worth are there?",
+        "Make a stack of three blocks and count its parameters. How many blocks have as many?",
         "How many times is block(config) called for n_layers layers?",
         "In Python, [a] * 3 is a list of three references to the same a. Write it so that "
         "block(config) is called again for each layer.",
@@ -167,8 +167,8 @@ class PlainList(_Stack):
 @item.misconception(
     "Each of your layers has its own parameters, but all of them start with the same values, like "
     "copies of one block.",
-    why="Random initialisation makes layers different from each other. Equal ones drift apart in "
-    "training, but they all start as the same function.",
+    why="Layers are initialised at random so that they differ from each other. Equal ones drift "
+    "apart in training, but all of them start as the same function.",
     hint="Where do the initial values of each layer come from? A copy copies the weights, too, "
     "and the same seed draws the same ones.",
 )
@@ -181,7 +181,7 @@ class Twins(_Stack):
 @item.misconception(
     "Your stack has a single layer, whatever n_layers says.",
     why="No block is used twice any more, but the other layers are gone as well.",
-    hint="config.n_layers blocks are asked for.",
+    hint="How many blocks should a stack with n_layers=3 have, and how many does yours have?",
 )
 class SingleLayer(_Stack):
     def make_layers(self, block: MakeBlock, c: TransformerConfig) -> Any:

@@ -93,15 +93,16 @@ item = Item(
         ),
     ],
     hints=(
-        "Count one attention, one feed-forward network, one norm. Then: how many of each does an "
-        "encoder block have, and a decoder block?",
-        "Write down the shapes. All heads together are n_heads · resolved_d_head wide: that is one "
-        "side of all four matrices of an attention, and the length of three of its biases. A bias "
-        "that is switched off counts 0: in a product, True is 1 and False is 0.",
-        "With the usual options, attention is 4D² + 4D, feed-forward 2DF + F + D, a norm 2D. Then "
-        "n_layers * (... * attention + feed_forward + ... * norm) for each stack, and the final "
-        "norm. Then the tables: rows according to tying, 2 * max_len more if positions are "
-        "learned, times D; and the output's bias.",
+        "Count the parameters of one attention, of one feed-forward network and of one norm. How "
+        "many of each does an encoder block have, and how many does a decoder block have?",
+        "Write down the shapes. All heads together are n_heads · resolved_d_head wide: that is "
+        "one side of all four matrices of an attention, and the length of three of its biases. "
+        "What is switched off counts 0, and in a product, Python takes True for 1 and False for 0.",
+        "With the usual options, an attention has 4D² + 4D parameters, a feed-forward network 2DF "
+        "+ F + D, and a norm 2D. Each stack has n_layers * (... * attention + feed_forward + ... "
+        "* norm), and perhaps a final norm. To that add the tables. Their number of rows depends "
+        "on tying, learned positions add 2 * max_len rows, and each row has D numbers. The "
+        "output's bias comes last.",
     ),
 )
 
@@ -212,7 +213,8 @@ item.switch(
 item.switch(
     "all_biases",
     "You count all biases, even those that the config switches off.",
-    why="One published system has none, and exactly 44,052,480 parameters.",
+    why="The config can switch off each kind of bias. In one of the five published systems, "
+    "neither the attentions nor the feed-forward networks have any.",
     hint="Three fields of the config end in _bias.",
 )
 item.switch(
@@ -225,14 +227,15 @@ item.switch(
 item.switch(
     "norms_always_learn",
     "You count a scale and a shift for each norm, even with norm_affine=False.",
-    why="One published system has norms without parameters: 30,720 fewer than usual.",
+    why="The norms of one published system have no parameters. That makes 30,720 parameters fewer "
+    "than the lesson's formula gives.",
     hint="Which field of the config says whether a norm has parameters?",
 )
 item.switch(
     "last_norms_forgotten",
     "You don't count the final norm of each stack (final_norm).",
-    why="Two stacks, two norms, 2D each: PyTorch's nn.Transformer always has them, the paper's "
-    "model never does.",
+    why="If final_norm is True, each of the two stacks ends with one more norm, of 2D parameters. "
+    "PyTorch's nn.Transformer always has these two norms, and the paper's model has none.",
     hint="What follows the last block if final_norm is True?",
 )
 item.switch(
@@ -284,7 +287,7 @@ item.switch(
 item.switch(
     "last_norms_always",
     "You always count a final norm in each stack, even if final_norm is False.",
-    why="PyTorch's nn.Transformer always has them, the paper's model never does.",
+    why="PyTorch's nn.Transformer always has these two norms, but the paper's model has none.",
     hint="Which field of the config says whether the stacks end with a norm?",
 )
 item.switch(

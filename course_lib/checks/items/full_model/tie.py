@@ -108,9 +108,9 @@ item = Item(
         "Two tables with equal values drift apart at the first training step. What can't drift "
         "apart?",
         "An nn.Embedding and an nn.Linear each have a weight, a Parameter of shape (rows, "
-        "d_model). You can assign one module's Parameter to the other.",
-        "model.output.weight = ..., for 'output' and for 'all'; and one more line like it for "
-        "model.source_embedding.tokens.weight, for 'all'.",
+        "d_model). Python lets you assign the Parameter of one module to another module.",
+        "For 'output' and for 'all' you need model.output.weight = ... For 'all' you need one "
+        "more line like it, for model.source_embedding.tokens.weight.",
     ),
 )
 
@@ -168,15 +168,15 @@ item.switch(
 item.switch(
     "output_kept",
     "The shared table holds the output layer's values, not the target embedding's.",
-    why="The task asks for the target embedding's values. Which ones survive is the only "
-    "difference that the direction makes, and here a trained embedding would be lost.",
+    why="The task asks for the target embedding's values. The direction of an assignment decides "
+    "which values survive. With yours, a trained target embedding would be lost.",
     hint="Which module's table should stay? What's on the left of an = gets replaced.",
 )
 item.switch(
     "source_kept",
     "For 'all', the shared table holds the source embedding's values, not the target embedding's.",
-    why="The task asks for the target embedding's values. Which ones survive is the only "
-    "difference that the direction makes, and here a trained embedding would be lost.",
+    why="The task asks for the target embedding's values. The direction of an assignment decides "
+    "which values survive. With yours, a trained target embedding would be lost.",
     hint="Which module's table should stay? What's on the left of an = gets replaced.",
 )
 item.switch(
@@ -188,15 +188,16 @@ item.switch(
 item.switch(
     "always_all",
     "You tie everything, whatever `tying` says: 'none' and 'output' act like 'all'.",
-    why="With two languages and two vocabularies, the tables don't even have the same rows.",
+    why="With two languages and two vocabularies, the same row of two tables belongs to two "
+    "different tokens.",
     hint="What does your code do when tying is 'none', and what when it's 'output'? Print which "
     "of its conditions are true.",
 )
 item.switch(
     "all_for_output",
     "For 'output' you tie the source embedding, too.",
-    why="With two languages and two vocabularies, the source table doesn't even have the same "
-    "rows.",
+    why="With two languages and two vocabularies, the same row of the source's table and of the "
+    "target's belongs to two different tokens.",
     hint="Which of the three tables stays on its own for 'output'?",
 )
 item.switch(

@@ -129,11 +129,13 @@ item = Item(
     hints=(
         "Five modules, and one thing that passes from encoder to decoder: the memory. Draw them: "
         "what goes into each module, and which mask?",
-        "encode: embedding, then encoder, with the source's padding mask. decode: embedding, "
-        "decoder, output layer; the model has three kinds of attention with three masks, and the "
-        "decoder takes two of them. forward is encode, then decode.",
-        "In decode: x = self.target_embedding(target), then self.output(self.decoder(x, memory, "
-        "..., ...)) with one mask made from target and one from source, both with config.pad_id.",
+        "encode sends the tokens through the embedding and then through the encoder, with the "
+        "source's padding mask. decode uses the embedding, the decoder and the output layer. The "
+        "model has three kinds of attention, each with a mask of its own, and the decoder takes "
+        "two of these masks. forward calls encode, and then decode.",
+        "In decode, x = self.target_embedding(target), and the result is "
+        "self.output(self.decoder(x, memory, ..., ...)). Of the two masks, one is made from the "
+        "target and one from the source, both with config.pad_id.",
     ),
 )
 
@@ -178,9 +180,10 @@ def _with_dropouts(config: TransformerConfig, *, source: float, target: float) -
 
 @item.misconception(
     "Your decoder uses the target's mask for the memory, too.",
-    why="The memory's columns are source positions. With different lengths that's usually an "
-    "error; with equal ones there's none, but the mask knows nothing of the source: it can hide "
-    "real tokens, and it doesn't hide the source's padding.",
+    why="The columns of this mask should be source positions. If source and target differ in "
+    "length, you usually get an error. If they don't, you get none, and yet the target's mask "
+    "knows nothing of the source: it can hide real tokens, and it doesn't hide the source's "
+    "padding.",
     hint="Which tokens does cross-attention attend to? Its mask is made from them.",
 )
 class TargetMaskForTheMemory(_Variant):
@@ -215,8 +218,8 @@ item.add(
 @item.misconception(
     "Your decoder's self-attention has only the causal mask, so it attends to the target's "
     "padding.",
-    why="Padding on the right is always in the future, so nobody notices. With padding on the left "
-    "every token attends to it, as in one of the published systems.",
+    why="If the padding is on the right, it's always in the future, so nobody notices. If it's on "
+    "the left, every token attends to it. One of the five published systems has this bug.",
     hint="There are two things to hide in the target.",
 )
 class TargetPadsAreRead(_Variant):

@@ -94,15 +94,15 @@ item = Item(
         "the second number, and what should?",
         "The number of sentences that are right changes by √(n · p · (1 − p)) or so from one test "
         "set to the next. What do you divide by to make a share of that?",
-        "math.sqrt(share * (1 - share) / ...), or two roots, one divided by the other",
+        "Write math.sqrt(share * (1 - share) / ...), or divide one root by another.",
     ),
 )
 
 
 @item.misconception(
     "The standard error is still divided by n: four times as many sentences quarter it.",
-    why="More sentences are less help than that. The error of a share falls with √n, so yours is "
-    "√n times too small, and almost any difference looks significant.",
+    why="More sentences help less than that. The standard error of a share falls with √n, so "
+    "yours is √n times too small, and almost any difference looks significant.",
     hint="By what do you divide √(p(1 − p)) in all: by n, or by √n?",
 )
 def divided_by_n(outputs: Sentences, references: Sentences) -> tuple[float, float]:
@@ -175,8 +175,9 @@ def one_less_but_for_one(outputs: Sentences, references: Sentences) -> tuple[flo
 
 @item.misconception(
     "The factor 1 − p is missing from your error.",
-    why="A system that gets everything right has a share of 1 on each of these test sets. A "
-    "standard error should say so, and be 0.",
+    why="If all sentences are right, p is 1, so p(1 − p) and the lesson's standard error are 0. "
+    "Yours isn't. (Under Deeper, the lesson shows what to write behind a share near 1, where a ± "
+    "of 0 promises too much.)",
     hint="What does your function return when all sentences are right?",
 )
 def without_the_wrong_ones(outputs: Sentences, references: Sentences) -> tuple[float, float]:

@@ -240,7 +240,8 @@ item.switch(
 item.switch(
     "sentences_won",
     "You count the sentences on which each system is better, and ignore by how much.",
-    why="A system can win most sentences by a hair, and lose a few badly. The mean weighs both.",
+    why="A system can win most sentences by very little, and lose a few by much. The mean takes "
+    "both into account.",
     hint="Which comes first: the mean over the sentences of a sample, or the comparison?",
     spellings=["share_of_sentences"],
 )

@@ -67,8 +67,8 @@ item = Item(
         "For each line, say which shape it produces for one sentence, and then for three.",
         "After line 2 the rows of all sentences are stacked one after the other. Which of them is "
         "the last of its sentence?",
-        "flat[length - 1 :: ...] for sentences of this length, or directly from logits, which "
-        "still has its batch axis.",
+        "Take flat[length - 1 :: ...] for sentences of this length, or index logits directly, "
+        "which still has its batch axis.",
     ),
 )
 

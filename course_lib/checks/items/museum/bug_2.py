@@ -100,8 +100,8 @@ item = Item(
 @item.misconception(
     "The mask still has a different axis order than the scores: its queries line up with the "
     "scores' heads.",
-    why="With a causal mask, different numbers of heads and queries are an error. Equal ones "
-    "aren't: head 0 may attend to one token only, and the last head attends to the future.",
+    why="With a causal mask, different numbers of heads and queries give an error. Equal numbers "
+    "don't: then head 0 may attend to one token only, and the last head attends to the future.",
     hint="(b, h, q, k) is the mask's order. What's the order of the scores?",
 )
 def queries_meet_heads(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:

@@ -89,7 +89,8 @@ item = Item(
         "get?",
         "Each side drops its own blank lines. After the first of them, which lines are paired? The "
         "program doesn't fail, because zip stops at the end of the shorter side.",
-        "Pair first, then drop: [pair for pair in zip(*sides) if ...]",
+        "Pair the lines before you drop any. So nothing is dropped in line 4, and the condition "
+        "moves into line 5: [pair for pair in zip(*sides) if ...]",
     ),
 )
 

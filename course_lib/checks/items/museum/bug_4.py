@@ -72,16 +72,16 @@ item = Item(
     hints=(
         "With one head the function is right. What changes with two?",
         "Each score is a sum of products. How many products are in that sum?",
-        "math.sqrt(...size(-1)), of the tensor that has been split into heads.",
+        "The root is math.sqrt(...size(-1)), of a tensor that has been split into heads.",
     ),
 )
 
 
 @item.misconception(
     "Scores are still divided by the square root of the whole width, d_model.",
-    why="A score is a sum over d_head numbers. Divided by √d_model it's too small by a factor of "
-    "√H, so attention is almost uniform. The model learns to compensate, which is why nobody "
-    "noticed.",
+    why="A score is a sum of d_head products. Divided by √d_model, it is too small by a factor of "
+    "√H, so attention is too even. No shape is wrong, and a model can make up for it with larger "
+    "queries, so nobody notices.",
     hint="How long are the vectors that are multiplied in line 3?",
 )
 def root_of_d_model(x: Tensor, *weights_and_heads: Any) -> Tensor:
@@ -90,8 +90,9 @@ def root_of_d_model(x: Tensor, *weights_and_heads: Any) -> Tensor:
 
 @item.misconception(
     "Scores aren't divided at all.",
-    why="They grow with the width of a head. Softmax then gives nearly all the weight to one "
-    "token, and its gradient vanishes.",
+    why="Without a root to divide by, scores grow with the width of a head. Softmax then gives "
+    "most of the weight to one token, and gradients become uneven: some queries get almost none, "
+    "others far more than usual.",
     hint="What are your scores divided by? The line has to be fixed, not removed.",
 )
 def not_divided(x: Tensor, *weights_and_heads: Any) -> Tensor:

@@ -103,16 +103,16 @@ item = Item(
         "look at the output for an x in half precision.",
         "module.to(...) moves what is registered with the module: its parameters, and one other "
         "kind of tensor that isn't trained.",
-        'self.register_...("table", table)',
+        'Line 5 becomes self.register_...("table", table).',
     ),
 )
 
 
 @item.misconception(
     "Your table stays on the device and in the precision in which it was made.",
-    why=".to() moves parameters and buffers: no ordinary attribute, and no table that forward "
-    "makes anew. On a GPU the first call fails; in half precision every sum is converted back to "
-    "float32 without a warning.",
+    why=".to() moves parameters and buffers. It moves neither an ordinary attribute nor a table "
+    "that forward makes anew. On a GPU the first call fails. In half precision nothing fails, but "
+    "every sum comes out in float32, without a warning.",
     hint="Which tensors of a module does .to() move?",
 )
 class StillAnAttribute(_AddPositions):
@@ -122,8 +122,8 @@ class StillAnAttribute(_AddPositions):
 
 @item.misconception(
     "Your table moves with the module now, but it's a parameter.",
-    why="Parameters are what parameter counts include, and what optimisers train unless they're "
-    "frozen. The positional encoding is a constant, so it should be in neither.",
+    why="A parameter is counted, and an optimiser trains it unless it is frozen. The positional "
+    "encoding is a constant, so it should be neither counted nor trained.",
     hint="There's another way to register a tensor with a module.",
 )
 class MadeAParameter(_AddPositions):

@@ -92,16 +92,16 @@ item = Item(
         "Run three steps by hand, the second of them the best. Print best after each step.",
         "Two names can refer to one object: after line 7, is `best` a different dictionary from "
         "`weights`? And are its tensors different ones?",
-        "A dictionary of copies: {name: w... for name, w in weights.items()}",
+        "Keep a dictionary of copies: {name: w... for name, w in weights.items()}",
     ),
 )
 
 
 @item.misconception(
     "You always return the last weights, however good earlier ones were.",
-    why="The last weights are seldom the best. They are what you get if the same tensors have two "
-    "names, since += changes both (a new dictionary of the same tensors doesn't help), and also if "
-    "you return the wrong variable or never lower `lowest`.",
+    why="The last weights are seldom the best. You get them if the same tensors have two names, "
+    "because += then changes both; a new dictionary of the same tensors doesn't help. You also "
+    "get them if you return the wrong variable, or never lower `lowest`.",
     hint="Print `best` and `lowest` after each step, and compare `best` with what you return.",
 )
 def the_same_tensors(weights: Weights, updates: Updates, losses: Losses) -> Weights:

@@ -114,8 +114,8 @@ item = Item(
     hints=(
         "Take ich–I, trinke–drink, trinke–tea from the lesson and count by hand: which links are "
         "predicted, which are sure, which are both?",
-        "You need four counts: A ∩ S, A ∩ P, A and S. In Python, & gives the intersection of two "
-        "sets. Deal with a denominator of 0 first.",
+        "You need the sizes of four sets: A ∩ S, A ∩ P, A and S. In Python, & gives the "
+        "intersection of two sets. Deal with a denominator of 0 first.",
         "1 - (len(... & sure) + len(... & possible)) / (len(...) + len(...))",
     ),
 )
@@ -132,8 +132,8 @@ def share_that_is_right(predicted: Links, sure: Links, possible: Links) -> float
 
 @item.misconception(
     "You count only sure links: predicting a possible link costs as much as a wrong one.",
-    why="Possible links are those that the annotators didn't agree on. A head may predict them or "
-    "not; neither is an error.",
+    why="Possible links are those of which the people who aligned the sentences weren't certain. "
+    "A head may predict them or not, and neither is an error.",
     hint="Where does your code use its third argument?",
 )
 def possible_links_ignored(predicted: Links, sure: Links, possible: Links) -> float:
@@ -143,8 +143,8 @@ def possible_links_ignored(predicted: Links, sure: Links, possible: Links) -> fl
 @item.misconception(
     "You treat possible links as if they were sure: each one that isn't predicted counts as an "
     "error.",
-    why="The annotators disagree about them, so no head has to predict them. Only sure links are "
-    "required.",
+    why="The people who aligned the sentences weren't certain of them, so no head has to predict "
+    "them. Only sure links are required.",
     hint="Which gold links are in the denominator of the formula?",
 )
 def possible_links_are_a_duty(predicted: Links, sure: Links, possible: Links) -> float:

@@ -72,7 +72,7 @@ item = Item(
         "two others evenly. The answer must be ln 2.",
         "Line 5 sets the rows of padding to zero. Does that take them out of the sum? And out of "
         "the mean?",
-        "A mean over real tokens: the sum of the entropy over batch and queries, divided by the "
+        "A mean over real tokens is the sum of the entropy over batch and queries, divided by the "
         "number of ... tokens.",
     ),
 )

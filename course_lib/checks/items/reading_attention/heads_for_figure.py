@@ -138,8 +138,8 @@ item = Item(
         "and, under each letter, a number or a colon, for each of the four pictures.",
         "Layer and sentence are fixed in all four, and padding can be cut off in the same step. "
         "Then only heads and query are left to select. A list of heads selects exactly those.",
-        'maps = attention[layer, sentence, :, :length, :length]; for "4 below" maps[..., query] '
-        "with the heads instead of the dots.",
+        'Start with maps = attention[layer, sentence, :, :length, :length]. For "4 below", take '
+        "maps[..., query], with the heads in place of the dots.",
     ),
 )
 
@@ -315,7 +315,8 @@ item.switch(
 item.switch(
     "counted_from_one",
     "You count layers or heads from 1.",
-    why="Captions count from 1, so the paper's layer 5 is index 4. But the task gives you indices.",
+    why="The paper's captions seem to count from 1, so that its layer 5 is index 4. But the task "
+    "gives you indices.",
     hint="Do you subtract a 1 that was never added?",
     spellings=["layers_from_one", "heads_from_one"],
 )

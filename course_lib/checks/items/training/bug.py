@@ -77,7 +77,7 @@ item = Item(
         "What should stay the same when you put the same sentences into different batches?",
         "The loss of a batch is a mean. To combine means, multiply each by the number of values it "
         "averages over.",
-        "weight = (labels ... pad_id).sum()",
+        "The weight of a batch is its number of real tokens, (labels ... pad_id).sum().",
     ),
 )
 
@@ -111,7 +111,7 @@ def mean_of_means(batches: Batches, pad_id: int) -> float:
 
 
 @item.misconception(
-    "It's only the last batch's loss.",
+    "You return the loss of the last batch only.",
     why="It changes with the order of the batches, although the model is the same.",
     hint="Fix the line, and keep the sum over all batches.",
 )

@@ -66,7 +66,7 @@ item = Item(
         "a given step?",
         "Equation (3) of the paper: d_model^−0.5 times the smaller of step^−0.5 and step · "
         "warmup^−1.5. The two are equal at step warmup.",
-        "d_model ** ... * min(step ** ..., step * warmup ** ...)",
+        "The whole function is one line: d_model ** ... * min(step ** ..., step * warmup ** ...)",
     ),
 )
 
@@ -180,8 +180,8 @@ item.switch(
 item.switch(
     "same_peak_for_any_warm_up",
     "Your peak does not depend on warmup.",
-    why="In equation (3) the curves meet at warmup^−0.5: a longer warm-up has a lower peak. But "
-    "for the factor of the width, yours always peaks at 1.",
+    why="In equation (3) the two curves meet at warmup^−0.5, so a longer warm-up has a lower "
+    "peak. Apart from the factor of the width, yours always peaks at 1.",
     hint="How high is each of the two curves at step warmup?",
 )
 item.switch(

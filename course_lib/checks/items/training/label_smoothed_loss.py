@@ -84,9 +84,9 @@ item = Item(
     hints=(
         "Compute two numbers for each position: the surprisal of the right token, and the mean "
         "surprisal of all tokens.",
-        "Take log_softmax over V. Gather the right token's value for the first number, and take "
-        "the mean over V for the second. Mix them, keep the real positions, divide by how many "
-        "there are.",
+        "Take log_softmax over V. For the first number, gather the value of the right token. For "
+        "the second, take the mean over V. Mix the two, keep the real positions, and divide by "
+        "the number of these positions.",
         "mixed = (1 - smoothing) * ... + smoothing * ..., both (B, T)\n"
         "real = labels != pad_id\n"
         "mixed[real].sum() / real.sum().clamp(min=...)",
@@ -149,7 +149,7 @@ item.switch(
     "Your loss counts padding as if it were text.",
     why="A model soon knows that padding follows padding. The mean then falls with the amount of "
     "padding and says little about the real tokens.",
-    hint="Which positions have a label that anyone will ever read?",
+    hint="Which positions have a label that the model should learn to predict?",
 )
 item.switch(
     "divides_by_all_positions",
@@ -188,8 +188,9 @@ item.switch(
 item.switch(
     "nothing_by_nothing",
     "A batch of padding only has the loss NaN.",
-    why="0 is divided by 0 there, by you or inside a mean of nothing. One batch like that, and "
-    "the mean loss of an epoch is NaN; the gradients may be, too.",
+    why="Somewhere 0 is divided by 0, either by your own division or inside a mean over no "
+    "numbers. A single batch like that makes the mean loss of an epoch NaN, and perhaps the "
+    "gradients as well.",
     hint="What should come out when no token is real? See to it before you divide or take a mean.",
 )
 item.switch(

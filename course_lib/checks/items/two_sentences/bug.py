@@ -120,8 +120,8 @@ def backwards(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> 
 
 @item.misconception(
     "The sources shift by one token, across the ends of the sentences.",
-    why="The whole batch moves as one long row, as roll does it without dims: each sentence gets "
-    "one token of its neighbour and keeps all its own but one.",
+    why="Without dims, roll moves the whole batch as one long row. Each sentence gets one token "
+    "of its neighbour, and keeps all of its own tokens but one.",
     hint="How many tokens of its neighbour does each sentence get?",
 )
 def one_word_over(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
@@ -130,8 +130,8 @@ def one_word_over(model: nn.Module, source: Tensor, target: Tensor, pad_id: int)
 
 @item.misconception(
     "In a batch of three, the middle sentence keeps its own source.",
-    why="Reversing the batch swaps the first and the last sentence; in an odd batch the middle one "
-    "stays, which makes the gap smaller than it should be.",
+    why="Reversing the batch swaps the first and the last sentence. If the number of sentences is "
+    "odd, the middle one keeps its own source, which makes the gap smaller than it should be.",
     hint="It is right for two sentences. Try three.",
 )
 def batch_turned_round(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:
@@ -150,8 +150,9 @@ def the_one_after_it(model: nn.Module, source: Tensor, target: Tensor, pad_id: i
 
 @item.misconception(
     "You give the model padding, which is no source at all.",
-    why="An empty source only removes information; another sentence's source points to the *wrong* "
-    "label. Only the second shows that the model uses its source.",
+    why="An empty source only removes information, but the source of another sentence points to "
+    "the *wrong* label. A model that reads its source gets worse by that, and one that doesn't "
+    "read stays as it was.",
     hint="Whose source should each sentence be given?",
 )
 def no_source_at_all(model: nn.Module, source: Tensor, target: Tensor, pad_id: int) -> float:

@@ -106,11 +106,11 @@ item = Item(
     ],
     tolerance=1e-4,
     hints=(
-        "Two questions, one after the other: what does each position cost, and which positions "
-        "count?",
-        "log_softmax over the vocabulary gives ln p of every token; pick the label's at each "
-        "position, (B, T). Sum over the positions with real labels, and divide by how many there "
-        "are.",
+        "Answer two questions, one after the other: what does each position cost, and which "
+        "positions count?",
+        "log_softmax over the vocabulary gives ln p of every token. At each position, pick that "
+        "of the label, which leaves (B, T). Sum over the positions with real labels, and divide "
+        "by the number of these positions.",
         "-logits.log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0] is the cost of each "
         "position. Multiply by a mask, sum, and divide by a count that clamp(min=1) keeps away "
         "from 0.",
@@ -196,8 +196,8 @@ item.switch(
 item.switch(
     "nan_for_pads_alone",
     "A batch of padding only gives NaN.",
-    why="The mean of no numbers is 0 / 0. One such batch, and the mean loss of the epoch is NaN; "
-    "depending on your code, the gradients are, too.",
+    why="The mean of no numbers is 0 / 0. A single batch like that makes the mean loss of the "
+    "epoch NaN. Depending on your code, the gradients become NaN as well.",
     hint="What do you divide by when there is no real token?",
 )
 item.switch(

@@ -135,11 +135,12 @@ item = Item(
     hints=(
         "Cover the source. You've memorised all targets, and you know the words of this one so "
         "far. What would you bet on as the next word?",
-        "For each prefix (all words so far), collect what came next each time, the end included. A "
-        "word that came n_w times out of n is best given the probability n_w / n.",
-        "following[tuple(words[:position])].append(words[position]) for words = [*target, "
-        "'<eos>']. Then each entry costs -log(its count / length of its list); divide by the "
-        "number of entries.",
+        "A prefix is all the words so far. For each prefix, collect what came next each time, "
+        "including the end. If a word came n_w times out of n, the best probability for it is n_w "
+        "/ n.",
+        "With words = [*target, '<eos>'], call "
+        "following[tuple(words[:position])].append(words[position]) for each position. Each entry "
+        "then costs -log(its count / length of its list). Divide the sum by the number of entries.",
     ),
 )
 
@@ -218,8 +219,8 @@ item.switch(
 item.switch(
     "reads_the_source",
     "Your model uses the source.",
-    why="That's the lowest loss of a model that translates: 0, where each source has one "
-    "translation. A source-blind model may not use it.",
+    why="What you compute is the lowest loss of a model that translates. It's 0 if each source "
+    "has one translation. A source-blind model may not use the source.",
     hint="Which half of a pair is covered?",
 )
 item.switch(

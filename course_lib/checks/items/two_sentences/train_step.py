@@ -118,11 +118,11 @@ item = Item(
     tolerance=1e-4,
     hints=(
         "Five things happen, and their order matters. Say them aloud before you write them.",
-        "Shift the target; compute the loss; clear old gradients; backward pass; step. The loss to "
-        "return was computed before the step.",
-        "decoder_input, labels = …; loss = masked_cross_entropy(model(…), …); then "
-        "optimizer.zero_grad(), loss.backward(), optimizer.step(), and item() turns a tensor into "
-        "a number.",
+        "Shift the target, compute the loss, clear the old gradients, run the backward pass, and "
+        "make the step. The loss that you return was computed before the step.",
+        "First decoder_input, labels = …, and then loss = masked_cross_entropy(model(…), …). "
+        "After that come optimizer.zero_grad(), loss.backward() and optimizer.step(). item() "
+        "turns a tensor into a number.",
     ),
 )
 
@@ -242,8 +242,8 @@ item.switch(
 item.switch(
     "no_shift",
     "Your labels equal the decoder's input: nothing is shifted.",
-    why="Predicting the token that it has just read is the easiest task there is. The loss goes to "
-    "zero, and the model can't translate.",
+    why="The model only has to copy the token that it has just read, and nothing is easier. The "
+    "loss goes to zero, and the model can't translate.",
     hint="Write down what the decoder reads and, below it, the labels. Which two slices of the "
     "target should they be?",
     spellings=["no_shift_uncut", "no_shift_without_bos"],
@@ -251,8 +251,8 @@ item.switch(
 item.switch(
     "shifted_backwards",
     "The shift goes the wrong way: the decoder reads the answers and predicts what came before.",
-    why="It learns to predict the token before the one it reads. At inference there's nothing to "
-    "read yet but `<bos>`.",
+    why="The model learns to predict the token before the one that it reads. At inference it "
+    "starts with `<bos>`, and no token comes before that.",
     hint="Which of the two slices starts with `<bos>`?",
 )
 item.switch(
@@ -305,7 +305,7 @@ item.switch(
 )
 item.switch(
     "follows_the_sum",
-    "You follow the gradient of the losses' sum, not of their mean.",
+    "You follow the gradient of the sum of the losses, not of their mean.",
     why="A batch with more tokens then makes a larger step, and the learning rate means something "
     "different each time.",
     hint="Which number do you call backward() on?",
@@ -313,13 +313,14 @@ item.switch(
 item.switch(
     "returns_the_sum",
     "You return the sum of the losses over the tokens, not their mean.",
-    why="A sum depends on the number of tokens: you can't compare it with the next batch's.",
+    why="A sum depends on the number of tokens, so you can't compare it with the sum of the next "
+    "batch.",
     hint="The task asks for the loss per real token.",
 )
 item.switch(
     "the_loss_is_a_sum",
     "Your loss is a sum over the tokens, not a mean.",
-    why="The number can't be compared with the next batch's, and a batch with more tokens makes a "
-    "larger step.",
+    why="You can't compare the number with that of the next batch, and a batch with more tokens "
+    "makes a larger step.",
     hint="What do you divide by?",
 )
