@@ -176,8 +176,8 @@ def one_less_but_for_one(outputs: Sentences, references: Sentences) -> tuple[flo
 @item.misconception(
     "The factor 1 − p is missing from your error.",
     why="If all sentences are right, p is 1, so p(1 − p) and the lesson's standard error are 0. "
-    "Yours isn't. (Under Deeper, the lesson shows what to write behind a share near 1, where a ± "
-    "of 0 promises too much.)",
+    "Yours isn't. Under Deeper, the lesson shows what to write behind a share near 1, where a ± "
+    "of 0 promises too much.",
     hint="What does your function return when all sentences are right?",
 )
 def without_the_wrong_ones(outputs: Sentences, references: Sentences) -> tuple[float, float]:
