@@ -50,9 +50,13 @@ def test_the_museum_counts_with_the_losses_of_the_page_of_bugs():
         for cell in read(ROOT / "notebooks" / "15_museum.ipynb").cells
         if cell.id == "q15c-cost"
     )
-    cost, other_seed = (ast.literal_eval(line.value) for line in ast.parse(cell.source).body[:2])
+    cost, other_seed, last_weights = (
+        ast.literal_eval(line.value) for line in ast.parse(cell.source).body[:3]
+    )
     assert list(cost.values()) == list(zip(fixed, released, strict=True))
     assert other_seed == float(rows[-1][column])
+    seeds = [float(row[column]) for row in rows if row[1].startswith("the same as 4, ")]
+    assert last_weights == list(zip(seeds[::2], seeds[1::2], strict=True))
 
 
 def test_facts_quoted_from_the_page_of_published_bugs_are_on_it():

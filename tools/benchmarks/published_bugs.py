@@ -248,6 +248,13 @@ def chapter(steps: int = STEPS) -> str:
     listed = bugs()
     header = ["", "", "initial loss", "loss", "unseen loss", "BLEU", "exact match"]
     rows = compare(listed, steps)
+    [last] = (bug for bug in listed if "keep_weights" in bug.changes)
+    number = listed.index(last) + 1
+    recipes = {"fixed": last.fixed, "as released": replace(last.fixed, **last.changes)}
+    for seed in (1, 2):
+        for kind, recipe in recipes.items():
+            other = outcome(recipe, steps=steps, seed=seed)
+            rows += [[f"the same as {number}, {kind}, with seed {seed}", "", *other.cells]]
     again = outcome(small("fastai_qa"), steps=steps, seed=1)
     rows += [["the same as 2, fixed, with another seed", "", *again.cells]]
     chance = math.log(preset("fastai_qa").target_vocab)
@@ -263,8 +270,8 @@ Written by `python -m tools.benchmarks.published_bugs`. Each row trains one smal
 otherwise the preset of its system) on `{BASE.corpus}`, with
 the same initial weights, batches and learning rates ({steps:,} steps{exceptions}).
 Losses are in nats per token: at initialisation, over the last twentieth of the steps, and on
-{TESTED} unseen sentences, which are then translated. One seed each: differences as small as that
-of the last row mean nothing.
+{TESTED} unseen sentences, which are then translated. One seed each (0), but for the last five rows:
+differences as small as those from seed to seed mean nothing.
 
 {table(header, rows)}
 

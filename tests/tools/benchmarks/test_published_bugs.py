@@ -27,7 +27,7 @@ def test_every_bug_gets_two_rows_and_a_line(monkeypatch, capsys):
     text = published_bugs.chapter(steps=2)
     listed = published_bugs.bugs()
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(rows) == 2 + 2 * len(listed) + 1
+    assert len(rows) == 2 + 2 * len(listed) + 5  # the last five: other seeds
     for number, bug in enumerate(listed, start=1):
         assert f"| {number}. {bug.name} | fixed |" in text
         assert f"| `{bug.system}` | as released |" in text
