@@ -142,9 +142,11 @@ def run_train(options: TrainOptions) -> int:
     folder = options.out or Path("runs") / f"{name}-seed{options.run.seed}"
     own = None
     if recipe.name == "mine":
+        from course_lib.mine.chain import default_run
         from course_lib.mine.verbs import own_training
 
         own = own_training()
+        folder = options.out or default_run(options.run.seed) or folder
     finished = train_and_report(
         recipe, options.run, folder=folder, corpus=corpus, make_training=own
     )

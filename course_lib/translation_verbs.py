@@ -173,9 +173,9 @@ class TranslatorOptions:
         default=False,
         exclusive="model",
     )
-    run: Path = option(
-        "with --mine: the folder of the run (default: %(default)s)",
-        default=Path("runs/mine-seed0"),
+    run: Path | None = option(
+        "with --mine: the folder of the run (default: mine/run-seed0 in your copy of the course)",
+        default=None,
         metavar="DIR",
     )
     output: Path = option(
@@ -193,12 +193,15 @@ def run_translator(options: TranslatorOptions) -> int:
 
     page = options.output / "translator.html"
     if options.mine:
+        from course_lib.mine.chain import default_run
         from course_lib.mine.page import own_page, whose_parts
         from course_lib.mine.verbs import collected
 
         library = collected().library()
-        text = own_page(options.run, library)
-        say(f"The Transformer of {options.run}: {whose_parts(library)}.")
+        run = options.run or default_run()
+        assert run is not None  # there is a copy of the course, from which parts were collected
+        text = own_page(run, library)
+        say(f"The Transformer of {run}: {whose_parts(library)}.")
     else:
         text = page_of(options.model or DEFAULT_MODEL)
     write_atomically(page, text)

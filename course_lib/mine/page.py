@@ -50,14 +50,7 @@ def compare_with_own(translator: Translator, pairs: list[Pair], library: Library
     Raises:
         CourseError: the parts can't compute this model, or a translation differs.
     """
-    model = translator.model
-    if not takes_own_blocks(model.config) or model.config.tying != "none":
-        raise CourseError(
-            "expected a model of the form that your parts compute (post-norm, ReLU, untied tables, "
-            "as the recipe `mine` has it), got another one: is the run of `course train mine`?"
-        )
-    own = own_transformer(model.config, library)
-    own.load_state_dict(model.state_dict(), strict=False)
+    model, own = translator.model, own_model(translator, library)
     sources = [translator.source_vocabulary.encode(pair.source) for pair in pairs]
     source = pad_sequences(sources, model.config.pad_id)
     ids = translator.target_vocabulary.ids
@@ -75,6 +68,23 @@ def compare_with_own(translator: Translator, pairs: list[Pair], library: Library
             f"course's, on the same weights; of {len(pairs)} sentences {len(different)} differ, "
             f"the first is “{first.source_text}”: `course mine` tries each part alone"
         )
+
+
+def own_model(translator: Translator, library: Library) -> nn.Module:
+    """A Transformer of the learner's parts with a translator's weights.
+
+    Raises:
+        CourseError: the parts can't compute a model of this form.
+    """
+    config = translator.model.config
+    if not takes_own_blocks(config) or config.tying != "none":
+        raise CourseError(
+            "expected a model of the form that your parts compute (post-norm, ReLU, untied tables, "
+            "as the recipe `mine` has it), got another one: is the run of `course train mine`?"
+        )
+    own = own_transformer(config, library)
+    own.load_state_dict(translator.model.state_dict(), strict=False)
+    return own
 
 
 def translate_with_own(

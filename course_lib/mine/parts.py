@@ -23,7 +23,7 @@ class Part:
     Attributes:
         name: what the exercise calls it.
         item: the task that asks for it, "04.multi_head_attention".
-        course: where the course's own is, "module:name"; it is called in the same way.
+        course: where the course's own is, "module:name"; "" for the reference of the task.
         needs: the parts that the exercise imports to write this one.
         step: what it is part of, "model", "training", "translating" or "reading".
     """
@@ -31,7 +31,7 @@ class Part:
     name: str
     item: str
     _: KW_ONLY
-    course: str
+    course: str = ""
     needs: tuple[str, ...] = ()
     step: str = "model"
 
@@ -41,7 +41,6 @@ class Part:
         return self.item[:2]
 
 
-_BLOCKS = "course_lib.checks.items.blocks.block_parts"
 _MODEL, _TRAINING = "course_lib.model", "course_lib.training"
 PARTS = {
     part.name: part
@@ -66,13 +65,11 @@ PARTS = {
         Part(
             "EncoderBlock",
             "07.encoder_block",
-            course=f"{_BLOCKS}:EncoderBlock",
             needs=("FeedForward", "MultiHeadAttention"),
         ),
         Part(
             "DecoderBlock",
             "07.decoder_block",
-            course=f"{_BLOCKS}:DecoderBlock",
             needs=("FeedForward", "MultiHeadAttention"),
         ),
         Part(
@@ -100,7 +97,6 @@ PARTS = {
         Part(
             "train_step",
             "10.train_step",
-            course="course_lib.checks.items.two_sentences.train_step:_train_step",
             needs=("teacher_forcing", "masked_cross_entropy"),
             step="training",
         ),
@@ -119,13 +115,11 @@ PARTS = {
         Part(
             "beam_search",
             "13.beam_search",
-            course="course_lib.checks.items.decoding.beam_search:answer",
             step="translating",
         ),
         Part(
             "align",
             "14.align",
-            course="course_lib.checks.items.reading_attention.align:_align",
             step="reading",
         ),
     )
@@ -133,8 +127,13 @@ PARTS = {
 
 
 def course_part(name: str) -> Any:
-    """The course's own part of this name."""
-    module, _, attribute = PARTS[name].course.partition(":")
+    """The course's own part of this name, which is called in the same way."""
+    part = PARTS[name]
+    if not part.course:
+        from course_lib.checks import load_item
+
+        return load_item(part.item).reference
+    module, _, attribute = part.course.partition(":")
     return getattr(import_module(module), attribute)
 
 

@@ -92,6 +92,16 @@ def load_item(item_id, conventions=()):
 
 Progress = NotChecked
 '''
+_CHAIN = '''\
+"""What stands for the last cells of exercises, which train and translate: grading does neither."""
+
+
+def compare_with_course():
+    """Do nothing."""
+
+
+overfit_two_sentences = translate = read_heads = lambda *args, **kwargs: None
+'''
 Files = Mapping[str, str]  # from paths in the library to sources
 
 
@@ -132,6 +142,7 @@ def view_files(item_id: str, subject: str) -> Files:
     for path in _library_paths():
         source = _source(path)
         files[str(path)] = stub_definitions(source, names) if _may_define(source, names) else source
+    files["mine/chain.py"] = _CHAIN
     return files | use_files(item)
 
 

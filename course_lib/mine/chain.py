@@ -1,0 +1,152 @@
+"""What a Transformer of your parts can do so far: exercises call these, and grading does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.alignment_error_rate import alignment_error_rate
+from course_lib.data import BOS, EOS, Batch, EncodedPair, load_corpus, teacher_forcing
+from course_lib.data.vocabulary import Vocabulary
+from course_lib.decoding import Translator, evaluating
+from course_lib.mine.join import own_transformer
+from course_lib.mine.library import Library
+from course_lib.mine.page import own_model, translate_with_own
+from course_lib.mine.parts import PARTS, WORK_MARK, own_library, using
+from course_lib.mine.trial import try_part
+from course_lib.model import preset, record_attention
+from course_lib.terminal import say
+from course_lib.training import load_translator
+
+SEED = 0
+STEPS = 60  # on the batch of two sentences
+_FORM = {"norm": "post", "final_norm": False}
+
+
+def parts_in_use() -> Library:
+    """The parts of this copy of the course; anywhere else, the course's."""
+    return own_library() or Library({}, ())
+
+
+def compare_with_course() -> None:
+    """Put all your parts into one Transformer, and compare it with the course's on its weights."""
+    library = parts_in_use()
+    say(_whose(library))
+    finding = try_part(library, "all of them")
+    if finding is None:
+        say("On the course's weights, it gives the course's logits and gradients.")
+    else:
+        say(f"All of them together: {finding.sentence}. {finding.call}".strip())
+        say("`course mine` in a terminal tries each of them alone.")
+
+
+def overfit_two_sentences(steps: int = STEPS) -> None:
+    """Train a Transformer of your parts on the two sentences of lesson 10, and translate them."""
+    library = parts_in_use()
+    say(_whose(library))
+    pairs = load_corpus("two_sentences").pairs("train", None)
+    source = Vocabulary.from_sentences([pair.source for pair in pairs])
+    target = Vocabulary.from_sentences([pair.target for pair in pairs])
+    ids = target.ids
+    encoded = [
+        EncodedPair(source.encode(p.source), [ids[BOS], *target.encode(p.target), ids[EOS]])
+        for p in pairs
+    ]
+    config = preset("small", source_vocab=len(source), target_vocab=len(target), **_FORM)
+    with using(library):
+        torch.manual_seed(SEED)
+        model = own_transformer(config, library)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        batch = Batch(*library.part("collate")(encoded, config.pad_id))
+        step = library.part("train_step")
+        losses = [step(model.train(), batch, optimizer, config.pad_id) for _ in range(steps)]
+    say(f"Loss per token: {losses[0]:.1f} at first, {losses[-1]:.2f} after {steps} steps.")
+    found = translate_with_own(model, batch.source, ids[BOS], ids[EOS], library=library)
+    for pair, row in zip(pairs, found.tolist(), strict=True):
+        words = [target.tokens[i] for i in row if i not in (config.pad_id, ids[EOS])]
+        say(f"{pair.source_text} → {' '.join(words)}")
+
+
+def translate(text: str, run: Path | None = None, *, width: int = 4) -> None:
+    """Translate with the weights of your run and your own searches, greedy and beam.
+
+    Without a run, it says how to make one.
+
+    Raises:
+        CourseError: the run is of another form than your parts compute.
+    """
+    if (translator := _translator_of(run)) is None:
+        return
+    library = parts_in_use()
+    own = own_model(translator, library)
+    source, ids = translator.source_vocabulary, translator.target_vocabulary.ids
+    tokens = torch.tensor([source.encode(source.split(text))])
+    found = translate_with_own(own, tokens, ids[BOS], ids[EOS], library=library)[0].tolist()
+    say(f"greedy: {_text(translator, found)}")
+    with using(library), torch.no_grad(), evaluating(own):
+        beam = library.part("beam_search")
+        best, score = beam(own, tokens, ids[BOS], ids[EOS], width, 40, 0.6)
+    say(f"beam of {width}: {_text(translator, list(best))} (score {score:.2f})")
+
+
+def read_heads(run: Path | None = None, *, sentences: int = 50) -> None:
+    """The alignment error rate of each cross-attention head of your run, by your ``align``.
+
+    Without a run, it says how to make one.
+    """
+    if (translator := _translator_of(run)) is None:
+        return
+    align = parts_in_use().part("align")
+    pairs = load_corpus("grammar_de_en").pairs("test", sentences)
+    layers, heads = translator.model.config.n_layers, translator.model.config.n_heads
+    gold: set[tuple[int, int, int]] = set()
+    found: dict[tuple[int, int], set[tuple[int, int, int]]] = {}
+    for number, pair in enumerate(pairs):
+        gold |= {(number, s, t) for s, t in pair.alignment}
+        aligned = {t for _, t in pair.alignment}
+        source = torch.tensor([translator.source_vocabulary.encode(pair.source)])
+        ids = translator.target_vocabulary
+        target = torch.tensor([[ids.ids[BOS], *ids.encode(pair.target), ids.ids[EOS]]])
+        with evaluating(translator.model), record_attention(translator.model) as record:
+            translator.model(source, teacher_forcing(target, 0)[0])
+        for layer in range(layers):
+            for head in range(heads):
+                links = {(number, s, t) for s, t in align(record.cross[layer, 0, head])}
+                kept = {link for link in links if link[2] in aligned}
+                found.setdefault((layer, head), set()).update(kept)
+    say(f"Alignment error rate on {sentences} sentences, 0 is best:")
+    for (layer, head), links in found.items():
+        say(f"  layer {layer}, head {head}: {alignment_error_rate(links, gold):.2f}")
+
+
+def _whose(library: Library) -> str:
+    own = [name for name in PARTS if library.is_own(name)]
+    if not own:
+        return "All parts are the course's: none of yours has passed yet, or this is no copy of it."
+    return f"Of {len(PARTS)} parts {len(own)} are yours: {', '.join(own)}."
+
+
+def _translator_of(run: Path | None) -> Translator | None:
+    """The translator of a run; None, after a word on it, where there is none yet."""
+    folder = run or default_run()
+    if folder is None or not folder.exists():
+        say("There is no run of yours yet: `course train mine` in a terminal trains one.")
+        return None
+    return load_translator(folder)
+
+
+def default_run(seed: int = SEED) -> Path | None:
+    """Where ``course train mine`` puts a run; None without a copy of the course."""
+    from course_lib.mine.collect import FOLDER
+    from course_lib.work_copy.folders import work_folder
+
+    work = work_folder()
+    return work / FOLDER / f"run-seed{seed}" if (work / WORK_MARK).is_dir() else None
+
+
+def _text(translator: Translator, tokens: list[int]) -> str:
+    vocabulary: Any = translator.target_vocabulary
+    special = {0, vocabulary.ids[BOS], vocabulary.ids[EOS]}
+    return " ".join(vocabulary.tokens[i] for i in tokens if i not in special)
