@@ -137,7 +137,7 @@ def _itself(n: int, observed: tuple[float, float], axis: _Axis) -> Frame:
     left = Panel(
         title="The test sentences, each once",
         note=_which(n),
-        description=f"{_chips_told(torch.arange(n), n)} {_sum_told(observed, axis)}",
+        description=f"{_chips_told(torch.arange(n), n)} {_sum_told(observed, n, axis)}",
         body=_chips(Counter(range(n)), n) + _sum(observed, axis),
         height=HEIGHT,
     )
@@ -166,7 +166,7 @@ def _after(
     left = Panel(
         title=f"Draw {stop}, with replacement",
         note=_which(n),
-        description=f"{_chips_told(sentences, n)} {_sum_told(pair, axis)}",
+        description=f"{_chips_told(sentences, n)} {_sum_told(pair, n, axis)}",
         body=_chips(counts, n) + _sum(pair, axis),
         height=HEIGHT,
     )
@@ -225,18 +225,19 @@ def _which(n: int) -> str:
 def _chips_told(sentences: Int[Tensor, " sentences"], n: int) -> str:
     counts = Counter(sentences.tolist())
     shown = [counts[i] for i in range(min(n, CHIPS))]
+    which = f"{n} sentences" if n <= CHIPS else f"the first {CHIPS} of {n} sentences"
     return (
-        f"Of {len(shown)} sentences, {shown.count(0)} are not drawn, {shown.count(1)} once and "
+        f"Of {which}, {shown.count(0)} are not drawn, {shown.count(1)} once and "
         f"{sum(count > 1 for count in shown)} more than once."
     )
 
 
-def _sum_told(pair: Sequence[float], axis: _Axis) -> str:
+def _sum_told(pair: Sequence[float], n: int, axis: _Axis) -> str:
     (first, second), (a, b) = axis.names, pair
     digits = axis.sum_digits(pair)
     return (
-        f"{first} has {signed(a, digits)} {axis.unit} on them and {second} {signed(b, digits)}: "
-        f"the difference is {axis.plus(a - b, digits)}."
+        f"On all {n}, {first} has {signed(a, digits)} {axis.unit} and {second} "
+        f"{signed(b, digits)}: the difference is {axis.plus(a - b, digits)}."
     )
 
 
