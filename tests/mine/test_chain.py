@@ -34,7 +34,7 @@ def test_a_difference_is_shown(solved_but, capsys):
     )
 
 
-def test_two_sentences_are_learnt_by_heart(parts, capsys):
+def test_two_sentences_are_memorised(parts, capsys):
     chain.overfit_two_sentences()
     shown = capsys.readouterr().out
     assert "ich mochte ein bier → i want a beer ." in shown

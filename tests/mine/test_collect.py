@@ -1,4 +1,4 @@
-"""Answers that pass are collected from the notebooks; whatever is wrong is said."""
+"""Answers that pass are collected from the notebooks; whatever is wrong is reported."""
 
 import json
 import shutil
@@ -61,7 +61,7 @@ def test_a_file_that_was_edited_is_kept_beside_the_new_one(work):
     assert file.with_name("lesson_06_masks.edited.py").read_text() == "hours of work"
 
 
-def test_what_only_the_kernel_or_a_file_of_the_learners_has_is_said(work):
+def test_what_only_the_kernel_or_a_file_of_the_learners_has_is_refused(work):
     work.answer("06.padding_mask", MASK.replace("tokens !=", "elsewhere(tokens) !="))
     work.answer(
         "06.causal_mask", "from helpers import triangle\ndef causal_mask(n): return triangle(n)"

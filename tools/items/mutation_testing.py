@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from tqdm import tqdm
 
 from course_lib.checks import load_item
-from course_lib.checks.diagnosis import naming
+from course_lib.checks.diagnosis import dependence, naming, repetition, several
 from course_lib.checks.diagnosis.diagnose import diagnose
 from course_lib.checks.table import TOPICS
 from tools import ROOT
@@ -202,7 +202,9 @@ def main(arguments: list[str] | None = None) -> int:
     everything = chosen == item_ids() and not options.stale
     if options.stale:
         chosen = [item for item in stale() if item in chosen]
-    naming.PAIR_SECONDS = 60.0  # the result must not depend on how fast this machine is
+    # The result must not depend on how fast this machine is.
+    naming.PAIR_SECONDS, several.SEVERAL_SECONDS = 60.0, 10.0
+    dependence.SECONDS = repetition.SECONDS = 60.0
     misnamed, listed = 0, []
     for item_id in chosen:
         line, lines = tried(item_id)

@@ -42,11 +42,11 @@ item = Item(
         ),
     ],
     hints=(
-        "You have both parts. When may a query attend to a key: if one of the two masks "
-        "allows it, or only if both do?",
+        "You have both parts. When may a query attend to a key: if one mask allows it, or only if "
+        "both do?",
         "Combine padding_mask and causal_mask. They broadcast to (batch, 1, seq, seq).",
-        "Return padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an "
-        "operator in place of the dots.",
+        "padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an operator in place "
+        "of the dots.",
     ),
 )
 
