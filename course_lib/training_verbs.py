@@ -140,16 +140,17 @@ def run_train(options: TrainOptions) -> int:
     recipe, corpus = _recipe_and_corpus(options)
     name = recipe.name if options.variant == "fixed" else f"{recipe.name}-{options.variant}"
     folder = options.out or Path("runs") / f"{name}-seed{options.run.seed}"
-    own = None
+    own, run = None, options.run
     if recipe.name == "mine":
         from course_lib.mine.chain import default_run
+        from course_lib.mine.join import refuse_what_a_step_does_not_use
         from course_lib.mine.verbs import own_training
 
+        refuse_what_a_step_does_not_use(recipe, run)
+        run = replace(run, precision="fp32")  # "auto" might round, and an own step does not
         own = own_training()
         folder = options.out or default_run(options.run.seed) or folder
-    finished = train_and_report(
-        recipe, options.run, folder=folder, corpus=corpus, make_training=own
-    )
+    finished = train_and_report(recipe, run, folder=folder, corpus=corpus, make_training=own)
     return 0 if finished else 130
 
 

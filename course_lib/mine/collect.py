@@ -24,7 +24,7 @@ from course_lib.checks.diagnosis.trial import Trial, try_probe
 from course_lib.checks.engine.call import ask
 from course_lib.checks.engine.isolation import usual_defaults
 from course_lib.checks.engine.item import Item
-from course_lib.checks.engine.time_limit import PROCESSOR_TIME
+from course_lib.checks.engine.time_limit import PROCESSOR_TIME, TookTooLong, within
 from course_lib.checks.report.own_work import borrowed_from
 from course_lib.checks.table import TOPICS
 from course_lib.grading.submissions.exercise import load_exercise
@@ -215,8 +215,11 @@ def _why_it_fails(item_id: str, name: str, source: str, *, folder: Path, library
         )
     with using(library):  # an answer may make a part when it is called
         try:
-            subject = getattr(run_source(source, folder, item_id[:2], library), name)
-        except Exception as error:  # whatever a notebook's code raises
+            module = within(
+                SECONDS, lambda: run_source(source, folder, item_id[:2], library), PROCESSOR_TIME
+            )
+            subject = getattr(module, name)
+        except (Exception, SystemExit, TookTooLong) as error:  # whatever a notebook's code raises
             return f"outside of its notebook it raises {type(error).__name__}: {error}"
         if not callable(subject):
             return f"{name} is no function or class at the end of the notebook"

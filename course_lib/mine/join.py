@@ -15,6 +15,9 @@ from course_lib.mine.library import Library
 from course_lib.mine.parts import using
 from course_lib.mine.stacks import Decoder, Encoder
 from course_lib.model import Transformer, TransformerConfig
+from course_lib.run_options import RunOptions
+from course_lib.training.distributed import world_size
+from course_lib.training.recipes import RECIPES, Recipe
 from course_lib.training.step import set_learning_rate
 from course_lib.training.trainer import OwnTraining
 
@@ -88,6 +91,28 @@ class _JoinedTransformer(Transformer):
         masks = self.decoder_mask(target, pad_id), self.padding_mask(source, pad_id)
         logits: Tensor = self.output(self.decoder(self.target_embedding(target), memory, *masks))
         return logits
+
+
+_NOT_USED = ("label_smoothing", "max_grad_norm", "schedule", "lr", "warmup", "dropout")
+
+
+def refuse_what_a_step_does_not_use(recipe: Recipe, options: RunOptions) -> None:
+    """Refuse settings of the course's step that the learner's own has no argument for.
+
+    Raises:
+        CourseError: the recipe or the options have one.
+    """
+    usual = RECIPES["mine"]
+    changed = [name for name in _NOT_USED if getattr(recipe, name) != getattr(usual, name)]
+    if recipe.micro_batches != 1 or world_size() > 1:
+        changed.append("micro_batches, or more than one process")
+    if options.precision == "bf16":
+        changed.append("--precision bf16")
+    if changed:
+        raise CourseError(
+            f"the recipe `mine` trains with your own train_step and learning rate, which know "
+            f"nothing of {', '.join(changed)}: leave that out, or change your step"
+        )
 
 
 def share_parameters(own: nn.Module, course: Transformer) -> None:

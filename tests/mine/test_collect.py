@@ -79,6 +79,17 @@ def test_code_that_ends_or_hangs_a_program_is_no_part(work):
     assert found.own == {}
 
 
+def test_a_notebook_that_hangs_or_ends_outside_of_its_answers_is_no_part(work, monkeypatch):
+    monkeypatch.setattr("course_lib.mine.collect.SECONDS", 0.5)
+    loop = "n = 0\nwhile n >= 0:\n    n += 1\n"
+    work.answer("06.padding_mask", loop + MASK.replace("pad_id)[", "pad_id + 0 * n)["))
+    work.answer("06.causal_mask", "import sys\nsize = sys.exit()\ndef causal_mask(_): return size")
+    found = collect(work.folder)
+    assert found.own == {}
+    assert "TookTooLong" in found.why_not("06.padding_mask")
+    assert "SystemExit" in found.why_not("06.causal_mask")
+
+
 def test_the_courses_own_code_is_no_part(work):
     work.answer("06.padding_mask", "from course_lib.model import padding_mask\n")
     assert "the course's own code" in collect(work.folder).why_not("06.padding_mask")

@@ -129,6 +129,14 @@ def test_course_train_mine_trains_the_learners_parts(in_work, capsys, monkeypatc
     assert "17 of its 17 parts are yours" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "more", [["--set", "label_smoothing=0.1"], ["--set", "lr=0.1"], ["--precision", "bf16"]]
+)
+def test_what_an_own_step_has_no_argument_for_is_refused(in_work, capsys, more):
+    assert cli.main(["train", "mine", *more]) == 1
+    assert "your own train_step and learning rate" in capsys.readouterr().err
+
+
 def test_an_answer_that_is_right_is_not_sunk_by_an_earlier_part_of_the_learners(solved_but):
     wrong = solved_but(lesson_04=changed("04", " / math.sqrt(query.size(-1))", ""))
     block = wrong.module("07").EncoderBlock
