@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +45,7 @@ def own_page(run: Path, library: Library) -> str:
     return translator_page(translator, "mine", sentences=sentences)
 
 
-def compare_with_own(translator: Translator, pairs: list[Pair], library: Library) -> None:
+def compare_with_own(translator: Translator, pairs: Sequence[Pair], library: Library) -> None:
     """Translate with a Transformer of the learner's parts and with the course's, on these weights.
 
     Raises:
@@ -97,7 +98,7 @@ def translate_with_own(
     return found
 
 
-def _greedy(model: nn.Module, source: Tensor, bos_id: int, eos_id: int, max_len: int) -> Tensor:
+def _greedy(model: Any, source: Tensor, bos_id: int, eos_id: int, max_len: int) -> Tensor:
     """For a model whose attention has no cache."""
     generated = source.new_full((len(source), 1), bos_id)
     ended = torch.zeros(len(source), dtype=torch.bool)
