@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from course_lib import model
-from course_lib.checks.diagnosis.diagnose import Diagnosis
+from course_lib.checks.diagnosis.diagnose import Diagnosis, attempt
 from course_lib.checks.engine.item import Item
 from course_lib.checks.table import TABLE
 
@@ -34,11 +34,20 @@ def judge_with_course_parts(
         again: makes another one.
         load_item: finds the item that asks for a part.
     """
+    if diagnosis.status != "not yet":
+        return diagnosis
+    return attempt(lambda: _judged(diagnosis, again, load_item=load_item)) or diagnosis
+
+
+def _judged(
+    diagnosis: Diagnosis, again: Callable[[], Diagnosis], *, load_item: Callable[[str], Item]
+) -> Diagnosis | None:
+    """The other diagnosis; None if the answer uses no part of the learner's."""
     names = _names(diagnosis.subject)
     parts = {name: _course_part(name, value, load_item) for name, value in names.items()}
     parts = {name: part for name, part in parts.items() if part is not None}
-    if diagnosis.status != "not yet" or not parts:
-        return diagnosis
+    if not parts:
+        return None
     with _replaced(names, parts):
         found = again()
     if found.status != "passed":
