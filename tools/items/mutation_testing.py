@@ -203,8 +203,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.stale:
         chosen = [item for item in stale() if item in chosen]
     # The result must not depend on how fast this machine is.
-    naming.PAIR_SECONDS, several.SEVERAL_SECONDS = 60.0, 10.0
-    dependence.SECONDS = repetition.SECONDS = 60.0
+    naming.PAIR_SECONDS, several.SEVERAL_SECONDS = 60.0, 5.0
+    dependence.SECONDS = repetition.SECONDS = 30.0
     misnamed, listed = 0, []
     for item_id in chosen:
         line, lines = tried(item_id)
