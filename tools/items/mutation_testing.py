@@ -76,8 +76,8 @@ class Mutant:
         found = diagnose(item, space[self.name], line=line_of(item))
         if found.status == "passed":
             return "survived"
-        if found.misconception is None:
-            return "failed"
+        if found.misconception is None or (found.first_step and not found.first_step.of):
+            return "failed"  # "what it may be" is no name
         again = diagnose(item, space[self.name], line=line_of(item), seed=OTHER_SEED)
         return "failed" if again.misconception is found.misconception else "misnamed"
 
@@ -204,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
         chosen = [item for item in stale() if item in chosen]
     # The result must not depend on how fast this machine is.
     naming.PAIR_SECONDS, several.SEVERAL_SECONDS = 60.0, 5.0
-    dependence.SECONDS = repetition.SECONDS = 30.0
+    dependence.SECONDS = repetition.SECONDS = several.FOR_SINGLES = 30.0
     misnamed, listed = 0, []
     for item_id in chosen:
         line, lines = tried(item_id)
