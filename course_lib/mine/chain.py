@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from course_lib.alignment_error_rate import alignment_error_rate
-from course_lib.data import BOS, EOS, Batch, EncodedPair, load_corpus, teacher_forcing
+from course_lib.data import BOS, EOS, Batch, EncodedPair, load_corpus
 from course_lib.data.vocabulary import Vocabulary
 from course_lib.decoding import Translator, evaluating
 from course_lib.mine.join import own_transformer
@@ -16,13 +16,13 @@ from course_lib.mine.library import Library
 from course_lib.mine.page import own_model, translate_with_own
 from course_lib.mine.parts import PARTS, WORK_MARK, own_library, using
 from course_lib.mine.trial import try_part
-from course_lib.model import preset, record_attention
+from course_lib.model import preset
 from course_lib.terminal import say
-from course_lib.training import load_translator
+from course_lib.training import RECIPES, load_translator
+from course_lib.training.evaluation import cross_weights
 
 SEED = 0
 STEPS = 60  # on the batch of two sentences
-_FORM = {"norm": "post", "final_norm": False}
 
 
 def parts_in_use() -> Library:
@@ -34,7 +34,7 @@ def compare_with_course() -> None:
     """Put all your parts into one Transformer, and compare it with the course's on its weights."""
     library = parts_in_use()
     say(_whose(library))
-    finding = try_part(library, "all of them")
+    finding = try_part(library)
     if finding is None:
         say("On the course's weights, it gives the course's logits and gradients.")
     else:
@@ -54,7 +54,9 @@ def overfit_two_sentences(steps: int = STEPS) -> None:
         EncodedPair(source.encode(p.source), [ids[BOS], *target.encode(p.target), ids[EOS]])
         for p in pairs
     ]
-    config = preset("small", source_vocab=len(source), target_vocab=len(target), **_FORM)
+    config = preset(
+        "small", source_vocab=len(source), target_vocab=len(target), **RECIPES["mine"].model
+    )
     with using(library):
         torch.manual_seed(SEED)
         model = own_transformer(config, library)
@@ -100,21 +102,14 @@ def read_heads(run: Path | None = None, *, sentences: int = 50) -> None:
         return
     align = parts_in_use().part("align")
     pairs = load_corpus("grammar_de_en").pairs("test", sentences)
-    layers, heads = translator.model.config.n_layers, translator.model.config.n_heads
     gold: set[tuple[int, int, int]] = set()
     found: dict[tuple[int, int], set[tuple[int, int, int]]] = {}
     for number, pair in enumerate(pairs):
         gold |= {(number, s, t) for s, t in pair.alignment}
         aligned = {t for _, t in pair.alignment}
-        source = torch.tensor([translator.source_vocabulary.encode(pair.source)])
-        ids = translator.target_vocabulary
-        target = torch.tensor([[ids.ids[BOS], *ids.encode(pair.target), ids.ids[EOS]]])
-        with evaluating(translator.model), record_attention(translator.model) as record:
-            translator.model(source, teacher_forcing(target, 0)[0])
-        for layer in range(layers):
-            for head in range(heads):
-                links = {(number, s, t) for s, t in align(record.cross[layer, 0, head])}
-                kept = {link for link in links if link[2] in aligned}
+        for layer, weights in enumerate(cross_weights(translator, pair)):
+            for head, of_head in enumerate(weights):
+                kept = {(number, s, t) for s, t in align(of_head) if t in aligned}
                 found.setdefault((layer, head), set()).update(kept)
     say(f"Alignment error rate on {sentences} sentences, 0 is best:")
     for (layer, head), links in found.items():

@@ -24,7 +24,6 @@ class Part:
         name: what the exercise calls it.
         item: the task that asks for it, "04.multi_head_attention".
         course: where the course's own is, "module:name"; "" for the reference of the task.
-        needs: the parts that the exercise imports to write this one.
         step: what it is part of, "model", "training", "translating" or "reading".
     """
 
@@ -32,7 +31,6 @@ class Part:
     item: str
     _: KW_ONLY
     course: str = ""
-    needs: tuple[str, ...] = ()
     step: str = "model"
 
     @property
@@ -54,7 +52,6 @@ PARTS = {
             "TransformerEmbedding",
             "02.transformer_embedding",
             course=f"{_MODEL}:TransformerEmbedding",
-            needs=("sinusoidal_positions",),
         ),
         Part("FeedForward", "03.feed_forward", course=f"{_MODEL}:FeedForward"),
         Part(
@@ -65,21 +62,15 @@ PARTS = {
         Part(
             "EncoderBlock",
             "07.encoder_block",
-            needs=("FeedForward", "MultiHeadAttention"),
         ),
         Part(
             "DecoderBlock",
             "07.decoder_block",
-            needs=("FeedForward", "MultiHeadAttention"),
         ),
         Part(
             "Transformer",
             "08.transformer",
             course=f"{_MODEL}:Transformer",
-            needs=(
-                *("TransformerEmbedding", "EncoderBlock", "DecoderBlock"),
-                *("padding_mask", "decoder_mask"),
-            ),
         ),
         Part("collate", "09.collate", course="course_lib.data:collate", step="training"),
         Part(
@@ -97,7 +88,6 @@ PARTS = {
         Part(
             "train_step",
             "10.train_step",
-            needs=("teacher_forcing", "masked_cross_entropy"),
             step="training",
         ),
         Part(

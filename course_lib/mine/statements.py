@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dis
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType
+
+from course_lib.checks.report.earlier_answer import globals_read
 
 _NOT_PARSED = (SyntaxError, ValueError, RecursionError, MemoryError)
-_LOOK_UP = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -110,7 +109,7 @@ def _without_blank_start(lines: list[str]) -> list[str]:
 
 
 def _statement(node: ast.stmt, text: str) -> Statement:
-    uses = set(_looked_up(compile(ast.Module([node], []), "cell", "exec", dont_inherit=True)))
+    uses = set(globals_read(compile(ast.Module([node], []), "cell", "exec", dont_inherit=True)))
     binds, changes = set[str](), set[str]()
     for each in _outside_functions(node):
         if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
@@ -138,16 +137,6 @@ def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     if not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
         for child in ast.iter_child_nodes(node):
             yield from _outside_functions(child)
-
-
-def _looked_up(code: CodeType) -> Iterator[str]:
-    """The names that code looks up outside of itself: nothing of it is run."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in _LOOK_UP:
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _looked_up(constant)
 
 
 def _root(node: ast.AST) -> set[str]:

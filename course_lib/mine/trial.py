@@ -23,6 +23,7 @@ from course_lib.mine.join import own_transformer
 from course_lib.mine.library import Library
 from course_lib.mine.parts import PARTS, using
 from course_lib.model import Transformer, TransformerConfig, preset
+from course_lib.training import RECIPES
 
 TOLERANCE = 1e-4
 SLOW = 3.0  # times the course's step
@@ -34,7 +35,6 @@ SIZES = ((3, 7, 6), (2, 5, 9), (64, 12, 12))  # of batches: sentences, source an
 class Finding:
     """What is wrong with a part inside the model: a sentence, and the call that shows it."""
 
-    part: str
     sentence: str
     call: str = ""
     slow: float = 0.0  # times the course's
@@ -44,16 +44,15 @@ def try_parts(library: Library) -> Iterator[tuple[str, Finding | None]]:
     """Each own part of the model, with what is wrong with it."""
     for part in PARTS.values():
         if part.step == "model" and library.is_own(part.name):
-            yield part.name, try_part(library.with_own([part.name]), part.name)
+            yield part.name, try_part(library.with_own([part.name]))
 
 
-def try_part(library: Library, name: str) -> Finding | None:
-    """What is wrong with the library's own parts in a model, told of the part of this name."""
+def try_part(library: Library) -> Finding | None:
+    """What is wrong with the library's own parts in a model."""
     try:
-        return within(SECONDS, lambda: _try(library, name), PROCESSOR_TIME)
+        return within(SECONDS, lambda: _try(library), PROCESSOR_TIME)
     except TookTooLong as error:
         return Finding(
-            part=name,
             sentence=f"inside a Transformer it takes more than {SECONDS:g} seconds of processor "
             "time for a few batches, which is too slow to train with: is there a loop over "
             "sentences, heads or tokens that one product could replace?",
@@ -63,16 +62,13 @@ def try_part(library: Library, name: str) -> Finding | None:
     except Exception as error:  # whatever the learner's code raises
         failure = describe_exception(error)
         return Finding(
-            part=name,
             sentence=f"inside a Transformer it raises {failure.kind}: {failure.message}",
             call=failure.line,
         )
 
 
-def _try(library: Library, name: str) -> Finding | None:
-    config = preset(
-        "small", norm="post", final_norm=False, source_vocab=40, target_vocab=50, max_len=64
-    )
+def _try(library: Library) -> Finding | None:
+    config = preset("small", **RECIPES["mine"].model, source_vocab=40, target_vocab=50, max_len=64)
     torch.manual_seed(0)
     course = Transformer(config)
     own = own_transformer(config, library)
@@ -86,7 +82,7 @@ def _try(library: Library, name: str) -> Finding | None:
         with using(library):
             mine = _gradients(own, batch)
         if not (torch.equal(kept[0], batch.source) and torch.equal(kept[1], batch.target)):
-            return Finding(part=name, sentence="it changes the tokens that it is given, in place")
+            return Finding(sentence="it changes the tokens that it is given, in place")
         theirs = _gradients(course, batch)
         shown = (
             f"batch {number + 1} of {len(SIZES)}: {sentences} sentences of up to {source} source "
@@ -96,7 +92,6 @@ def _try(library: Library, name: str) -> Finding | None:
             difference = float((a - b).abs().max() / b.abs().max().clamp(min=1e-6))
             if not difference <= TOLERANCE:
                 return Finding(
-                    part=name,
                     sentence=f"on the course's weights, the {which} differ from the course's by "
                     f"up to {difference:.1%} of the largest",
                     call=shown,
@@ -111,7 +106,6 @@ def _try(library: Library, name: str) -> Finding | None:
     ratio = statistics.median(seconds["own"]) / statistics.median(seconds["course"])
     if ratio > SLOW:
         return Finding(
-            part=name,
             sentence=f"it is right, and with it a training step takes {ratio:.0f} times as long: "
             "is there a loop over sentences, heads or tokens that one product could replace?",
             call=f"a step on {SIZES[-1][0]} sentences: "

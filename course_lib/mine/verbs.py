@@ -133,7 +133,7 @@ def _try(found: Collection) -> int:
         say(f"  {'!' if finding.slow else '✗'} {name}: {finding.sentence}")
         if finding.call:
             say(f"      {finding.call}")
-    if not wrong and (finding := try_part(library, "all of them")) and not finding.slow:
+    if not wrong and (finding := try_part(library)) and not finding.slow:
         wrong += 1
         say(f"  ✗ all of them together: {finding.sentence}")
     return min(wrong, 1)

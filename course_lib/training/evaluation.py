@@ -87,7 +87,7 @@ def head_alignment_errors(
     for number, pair in enumerate(pairs):
         gold |= {(number, source, target) for source, target in pair.alignment}
         aligned = {target for _, target in pair.alignment}
-        for layer, weights in enumerate(_cross_weights(translator, pair)):
+        for layer, weights in enumerate(cross_weights(translator, pair)):
             for head, keys in enumerate(weights.argmax(dim=-1).tolist()):  # one for each query
                 links = {(number, keys[target], target) for target in aligned}
                 found.setdefault((layer, head), set()).update(links)
@@ -99,7 +99,7 @@ def head_alignment_errors(
     return torch.tensor(errors)
 
 
-def _cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "heads t s"]]:
+def cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "heads t s"]]:
     """Each layer's cross-attention under teacher forcing; row t is the step that predicts target
     word t.
     """

@@ -127,7 +127,7 @@ BROKEN = {
 def test_a_part_that_is_wrong_in_a_model_is_found(solved_but, name):
     lesson, old, new, part = BROKEN[name]
     library = solved_but(**{f"lesson_{lesson}": changed(lesson, old, new)})
-    finding = try_part(library.with_own([part]), part)
+    finding = try_part(library.with_own([part]))
     assert finding is not None
     assert finding.sentence
     assert finding.slow == 0

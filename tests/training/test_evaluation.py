@@ -90,7 +90,7 @@ def test_a_head_that_reads_the_right_word_has_no_alignment_error_and_one_that_do
         torch.stack([torch.cat((head, unseen_end)) for head in heads])
         for heads in ((right, wrong), (half, right))
     ]
-    monkeypatch.setattr(evaluation, "_cross_weights", lambda translator, pair: layers)
+    monkeypatch.setattr(evaluation, "cross_weights", lambda translator, pair: layers)
     errors = head_alignment_errors(translator, [pair, pair])
     assert torch.allclose(errors, torch.tensor([[0.0, 1.0], [1 / 3, 0.0]]))
 
@@ -99,7 +99,7 @@ def test_alignment_reads_the_step_that_says_each_target_word(toy):
     two_layers = replace(toy, model={**toy.model, "n_layers": 2})
     translator = load_training_data(toy).new_translator(two_layers)
     pair = SentencePair(("a", "b", "c"), ("C", "B"), frozenset({(2, 0)}))
-    weights = evaluation._cross_weights(translator, pair)
+    weights = evaluation.cross_weights(translator, pair)
     assert [tuple(w.shape) for w in weights] == [(2, 3, 3)] * 2  # heads, steps (with <eos>), source
     assert torch.allclose(weights[0].sum(dim=-1), torch.ones(2, 3))
     errors = head_alignment_errors(translator, [pair])

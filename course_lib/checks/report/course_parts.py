@@ -6,7 +6,6 @@ that is wrong, or right and different, must not sink the answers that use it.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 from course_lib import model
 from course_lib.checks.diagnosis.diagnose import Diagnosis, attempt
 from course_lib.checks.engine.item import Item
+from course_lib.checks.report.earlier_answer import functions_of, names_of_answer
 from course_lib.checks.table import TABLE
 
 _OWN_MODULE = re.compile(r"mine\.lesson_(\d\d)_\w+")
@@ -62,15 +62,8 @@ def _judged(
 
 def _names(subject: Any) -> dict[str, Any]:
     """The names that the learner's notebook has."""
-    if inspect.isclass(subject):
-        functions = (
-            each
-            for base in subject.__mro__
-            if base.__module__ == subject.__module__
-            for each in vars(base).values()
-        )
-        subject = next((each for each in functions if type(each) is FunctionType), None)
-    return subject.__globals__ if type(subject) is FunctionType else {}
+    function = next(functions_of(subject), None)
+    return function.__globals__ if function else {}
 
 
 def _course_part(name: str, value: Any, load_item: Callable[[str], Item]) -> Any:
@@ -82,9 +75,9 @@ def _course_part(name: str, value: Any, load_item: Callable[[str], Item]) -> Any
     if not (own := _OWN_MODULE.fullmatch(str(value.__module__))):
         return None
     for entry in TABLE.values():
-        topic = entry.id.split(".")[1]
-        names = (topic, topic.title().replace("_", ""))
-        if entry.kind == "code" and entry.id[:2] == own[1] and value.__name__ in names:
+        if entry.kind != "code" or entry.id[:2] != own[1]:
+            continue
+        if value.__name__ in names_of_answer(entry.id):
             return load_item(entry.id).reference
     return None
 

@@ -22,6 +22,7 @@ from course_lib.errors import CourseError
 
 SECONDS = 2.0  # of each call of an earlier answer
 SECONDS_IN_ALL = 10.0  # of all these calls
+_LOOK_UP = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 LoadItem = Callable[[str, Sequence[str]], Item]
 
 
@@ -43,7 +44,7 @@ def _find_wrong_one(diagnosis: Diagnosis, load_item: LoadItem) -> Observation | 
     used = _names_used(diagnosis.subject)
     limited = limited_together(ask, in_all=SECONDS_IN_ALL)
     for item_id in _earlier(diagnosis.item.id):
-        for name in _names_of_answer(item_id):
+        for name in names_of_answer(item_id):
             if name not in used:
                 continue
             item = _load_as_checked(item_id, load_item, diagnosis=diagnosis)
@@ -73,7 +74,7 @@ def _earlier(item_id: str) -> Iterator[str]:
             yield entry.id
 
 
-def _names_of_answer(item_id: str) -> tuple[str, str]:
+def names_of_answer(item_id: str) -> tuple[str, str]:
     """What its function or class is called, "causal_mask" or "CausalMask"."""
     name = item_id.split(".")[1]
     return name, name.title().replace("_", "")
@@ -116,8 +117,8 @@ def _names_used(subject: Any) -> dict[str, Any]:
     known = type(subject) is FunctionType or issubclass(type(subject), type)
     waiting, seen = [subject] if known else [], {id(subject)}
     while waiting:
-        for function in _functions(waiting.pop()):
-            for name in _globals_read(function.__code__):
+        for function in functions_of(waiting.pop()):
+            for name in globals_read(function.__code__):
                 value = function.__globals__.get(name)
                 if not issubclass(type(value), (FunctionType, type)) or id(value) in seen:
                     continue
@@ -128,7 +129,7 @@ def _names_used(subject: Any) -> dict[str, Any]:
     return found
 
 
-def _functions(value: Any) -> Iterator[FunctionType]:
+def functions_of(value: Any) -> Iterator[FunctionType]:
     """A function, or all those that a class of the learner's and its bases define."""
     if inspect.isclass(value):
         for base in value.__mro__:
@@ -141,10 +142,11 @@ def _functions(value: Any) -> Iterator[FunctionType]:
             yield value
 
 
-def _globals_read(code: CodeType) -> Iterator[str]:
+def globals_read(code: CodeType) -> Iterator[str]:
+    """The names that code looks up outside of itself: nothing of it is run."""
     for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if instruction.opname in _LOOK_UP:
             yield str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _globals_read(constant)
+            yield from globals_read(constant)
