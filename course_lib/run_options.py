@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from course_lib.arguments import option
 from course_lib.errors import CourseError
 
+HANDED_IN = "own_run"  # the folder beside a notebook that has a run's log and weights
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:

@@ -31,7 +31,7 @@ class NotPassed(CourseError):
 
 
 def load_items(lesson: str) -> dict[str, Item]:
-    """The checked items of a lesson, "06", by id.
+    """The items of a lesson, "06", whose answers are code, by id.
 
     Raises:
         CourseError: there is no such lesson.
@@ -39,7 +39,7 @@ def load_items(lesson: str) -> dict[str, Item]:
     if lesson not in TOPICS:
         raise CourseError(f"lesson must be one of {', '.join(TOPICS)}, got {lesson!r}")
     entries = [entry for entry in TABLE.values() if entry.id.startswith(f"{lesson}.")]
-    return {entry.id: load_item(entry.id) for entry in entries if entry.kind != "written"}
+    return {entry.id: load_item(entry.id) for entry in entries if entry.is_code}
 
 
 def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-ItemKind = Literal["code", "bug", "written"]
+ItemKind = Literal["code", "bug", "run", "written"]
 
 TOPICS = {
     "01": "positional_encoding",
@@ -28,8 +28,9 @@ TOPICS = {
 class Entry(NamedTuple):
     """An item's row: difficulty and importance run from 1 to 5.
 
-    ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "written" is an
-    answer in words, marked by a person.
+    ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "run" is an answer
+    about one's own run, checked against its log and weights, and "written" is an answer in words,
+    marked by a person.
     """
 
     id: str
@@ -41,9 +42,19 @@ class Entry(NamedTuple):
     points: int
 
     @property
+    def is_code(self) -> bool:
+        """Whether the answer is code that tests call on their own inputs."""
+        return self.kind in ("code", "bug")
+
+    @property
     def card(self) -> str:
         """The line above its task in the notebooks."""
-        kinds = {"code": "code", "bug": "spot the bug", "written": "📝 in your own words"}
+        kinds = {
+            "code": "code",
+            "bug": "spot the bug",
+            "run": "your own run",
+            "written": "📝 in your own words",
+        }
         return (
             f"`{self.id}` · {kinds[self.kind]} · difficulty {_dots(self.difficulty)} · "
             f"importance {_dots(self.importance)} · {self.minutes} minutes · "
@@ -116,6 +127,7 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("11.label_smoothed_loss", "Label smoothing", "code", 3, 5, 15, 4),
     ("11.masked_accuracy", "How many tokens are right", "code", 2, 4, 5, 2),
     ("11.bug", "A mean with the wrong weights", "bug", 3, 4, 10, 2),
+    ("11.own_run", "What your own run shows", "run", 2, 5, 25, 4),
     ("11.why_warm_up", "Why the learning rate rises first", "written", 2, 4, 10, 2),
     ("12.bleu", "BLEU, n-gram by n-gram", "code", 3, 5, 20, 5),
     ("12.paired_bootstrap", "Is the difference more than chance?", "code", 3, 4, 15, 4),

@@ -93,6 +93,12 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
         results = sorted(bar, key=lambda result: result.student)
     say(*table(results).split("\n"))
+    if exercise.earlier_parts:
+        say(
+            "",
+            f"The course's own parts were used in place of earlier answers "
+            f"({', '.join(exercise.earlier_parts)}), so that an earlier error costs no point here.",
+        )
     if left_out := left_out_of(options.incoming):
         say(
             "",

@@ -74,6 +74,7 @@ class SubmissionResult:
         items: in the order of the exercise; none if nothing could be read.
         notes: what an instructor should know.
         handed_in: when, as nbgrader's timestamp.txt has it; "" where there is none.
+        course_parts: the parts of earlier lessons that the answers use, which were the course's.
     """
 
     student: str
@@ -84,6 +85,7 @@ class SubmissionResult:
     items: tuple[ItemResult, ...]
     notes: tuple[str, ...] = ()
     handed_in: str = ""
+    course_parts: tuple[str, ...] = ()
 
     @property
     def readable(self) -> bool:
@@ -124,7 +126,8 @@ class SubmissionResult:
             if data.pop("format") != FORMAT:
                 raise ValueError("another format")
             items = tuple(_item(item) for item in data.pop("items"))
-            return cls(items=items, notes=tuple(data.pop("notes")), **data)
+            parts = tuple(data.pop("course_parts", ()))
+            return cls(items=items, notes=tuple(data.pop("notes")), course_parts=parts, **data)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CourseError(
                 f"expected a stored result, got something else ({type(error).__name__}: {error}): "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,17 @@ from course_lib.mine.page import own_model, translate_with_own
 from course_lib.mine.parts import PARTS, WORK_MARK, own_library, using
 from course_lib.mine.trial import try_part
 from course_lib.model import preset
+from course_lib.run_options import HANDED_IN
 from course_lib.terminal import say
 from course_lib.training import RECIPES, load_translator
 from course_lib.training.evaluation import cross_weights
+from course_lib.training.runs.handed_in_run import (
+    NUMBERS,
+    hand_in,
+    read_handed_in_run,
+    sentences,
+)
+from course_lib.training.runs.run import Epoch
 
 SEED = 0
 STEPS = 60  # on the batch of two sentences
@@ -69,6 +78,46 @@ def overfit_two_sentences(steps: int = STEPS) -> None:
     for pair, row in zip(pairs, found.tolist(), strict=True):
         words = [target.tokens[i] for i in row if i not in (config.pad_id, ids[EOS])]
         say(f"{pair.source_text} → {' '.join(words)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownRun:
+    """A run as its owner sees it.
+
+    Attributes:
+        rows: of its log, by name: step, loss, valid_loss and valid_exact.
+        translations: the source, the reference and your model's translation of 100 sentences.
+    """
+
+    rows: list[Epoch] = field(default_factory=list)
+    translations: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def hand_in_run(run: Path | None = None) -> ShownRun:
+    """Copy your run's log and weights into ``own_run`` beside this notebook, and show them.
+
+    Without a run, it says how to make one.
+
+    Raises:
+        CourseError: the run has come to no validation yet, or a file of it is damaged.
+    """
+    folder, source = Path(HANDED_IN), run or default_run()
+    if source is not None and source.exists():
+        hand_in(source, folder)
+        say(f"Copied from {source} to {folder}: hand that folder in together with this notebook.")
+    elif not folder.exists():
+        say("There is no run of yours yet: `course train mine` in a terminal trains one.")
+        return ShownRun()
+    found = read_handed_in_run(folder)
+    say("".join(f"{name:>13}" for name in NUMBERS))
+    for row in found.rows:
+        say("".join(f"{row[name]:13.{3 if name != 'step' else 0}f}" for name in NUMBERS))
+    shown = [
+        (pair.source_text, pair.target_text, translation)
+        for pair, translation in zip(sentences(), found.translations, strict=True)
+    ]
+    say(f"own.translations has {len(shown)} sentences: source, reference, translation.")
+    return ShownRun(rows=list(found.rows), translations=shown)
 
 
 def translate(text: str, run: Path | None = None, *, width: int = 4) -> None:

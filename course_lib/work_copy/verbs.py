@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from course_lib.arguments import NoOptions, option
 from course_lib.errors import CourseError
@@ -35,7 +36,12 @@ def run_progress(options: ProgressOptions) -> int:
     from course_lib.checks import Progress
 
     progress = Progress()
-    say(*(progress.items(options.lesson) if options.lesson else str(progress).splitlines()))
+    if options.lesson:
+        say(*progress.items(options.lesson))
+        return 0
+    say(*str(progress).splitlines())
+    if progress.passed:
+        say("What passes, as a Transformer of your own: course mine")
     return 0
 
 
@@ -51,7 +57,14 @@ def run_update(options: NoOptions) -> int:
         say(SAVE)
     changed = update(work, COURSE)
     say(*("\n".join([*changed, RELOAD]).split("\n") if changed else ["Nothing has changed."]))
+    if changed and has_own_parts(work):
+        say("`course mine` checks your parts against this release.")
     return 0
+
+
+def has_own_parts(work: Path) -> bool:
+    """Whether ``course mine`` has collected answers in this copy of the course."""
+    return (work / "mine" / "parts.json").is_file()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,5 +94,8 @@ def run_reset(options: ResetOptions) -> int:
         )
     if is_lesson:
         what = str(find_notebook(what, exercise=options.exercise).relative_to(COURSE))
-    say(reset(work_folder(), what), RELOAD_AND_RESTART)
+    work = work_folder()
+    say(reset(work, what), RELOAD_AND_RESTART)
+    if has_own_parts(work) and not what.startswith("notebooks"):
+        say("`course mine` takes the course's part in its place, until yours passes again.")
     return 0

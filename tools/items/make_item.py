@@ -156,7 +156,7 @@ def steps_for(item_id: str) -> dict[str, Callable[[], object]]:
         "small bugs in the solution": lambda: try_mutants(item_id),
         "tests of the lesson's notebooks": lambda: run_tests(TESTS_OF_LESSON, of_lesson),
     }
-    if TABLE[item_id].kind == "written":  # a person marks it, so nothing tests it
+    if not TABLE[item_id].is_code:  # a person marks it, or a run answers it
         for name in ("which test catches which misconception", "small bugs in the solution"):
             del steps[name]
     return steps

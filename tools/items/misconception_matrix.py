@@ -38,8 +38,8 @@ class Row:
 
 
 def item_ids() -> list[str]:
-    """The ids of all items that are checked; a person reads the others."""
-    return [entry.id for entry in TABLE.values() if entry.kind != "written"]
+    """The ids of all items whose answers are code."""
+    return [entry.id for entry in TABLE.values() if entry.is_code]
 
 
 def line_of(item: Item) -> Callable[[], int] | None:

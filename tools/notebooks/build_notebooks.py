@@ -12,6 +12,7 @@ uncertainty, and always if it is tagged ``measures-time``. Clear a cell's output
 import argparse
 import os
 import re
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from course_lib.run_options import HANDED_IN
 from course_lib.threads import SPINS
 from course_lib.widget_output import WIDGET_VIEW
 from tools import ROOT
@@ -87,7 +89,7 @@ def may_stay(cell: NotebookNode, before: NotebookNode) -> bool:
 
 
 def execute(notebook: NotebookNode, path: Path) -> NotebookNode:
-    """Run every cell in a fresh kernel, in an empty folder, so that no lesson needs other files."""
+    """Run every cell in a fresh kernel, in a folder of its own: see ``fill``."""
     current = "(none)"
 
     def remember(cell: NotebookNode, cell_index: int) -> None:
@@ -98,6 +100,7 @@ def execute(notebook: NotebookNode, path: Path) -> NotebookNode:
             print(f"\r{path.name}: cell {count} {cell.id}\x1b[K", end="", flush=True)
 
     with TemporaryDirectory() as folder:
+        fill(Path(folder), path)
         client = NotebookClient(
             notebook,
             timeout=CELL_SECONDS,
@@ -119,6 +122,14 @@ def execute(notebook: NotebookNode, path: Path) -> NotebookNode:
         except DeadKernelError as error:
             reason = "the kernel died; did it run out of memory?"
             raise NotebookError(f"{path}, cell {current!r}: {reason}") from error
+
+
+def fill(folder: Path, notebook: Path) -> None:
+    """Put into a folder what a notebook may find beside it: the run that a solution hands in, and
+    nothing else, so that no lesson needs other files.
+    """
+    if (notebook.parent / HANDED_IN).is_dir():
+        shutil.copytree(notebook.parent / HANDED_IN, folder / HANDED_IN)
 
 
 def cell_problems(cell: NotebookNode) -> list[str]:

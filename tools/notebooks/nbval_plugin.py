@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
-from tools.notebooks.build_notebooks import TRAINED, kernel_environment
+from tools.notebooks.build_notebooks import TRAINED, fill, kernel_environment
 from tools.notebooks.difference_page import Difference, difference_page
 from tools.notebooks.notebook_normal_form import NotebookError, read
 from tools.notebooks.notebook_rules import no_widget_state, small_file
@@ -76,9 +76,10 @@ class Lesson(IPyNbFile):
             )
 
     def setup(self) -> None:
-        """Start a kernel of this very Python in an empty folder."""
+        """Start a kernel of this very Python in a folder of its own."""
         self.differing: list[Difference] = []
         self.folder = TemporaryDirectory()
+        fill(Path(self.folder.name), self.path)
         with mock.patch.dict(os.environ, kernel_environment(), clear=True):
             timeout = self.config.option.nbval_kernel_startup_timeout
             self.kernel = RunningKernel(

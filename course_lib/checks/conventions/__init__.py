@@ -23,7 +23,11 @@ CONVENTIONS: tuple[Convention, ...] = (
 # Items that could take the conventions of an aspect and don't, with the reason.
 REFUSED = {("03.add_norm", "axes"): "the sublayer that it is given has the lesson's axes"}
 # Why other items take none, by their kind.
-WITHOUT = {"written": "a person marks it", "bug": "it shows code with one wrong line"}
+WITHOUT = {
+    "written": "a person marks it",
+    "bug": "it shows code with one wrong line",
+    "run": "every run has numbers of its own",
+}
 __all__ = ["CONVENTIONS", "WITHOUT", "Convention", "chosen", "conventions_of", "under_conventions"]
 
 

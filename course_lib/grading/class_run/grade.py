@@ -53,6 +53,12 @@ from course_lib.grading.submissions.transplant import (
     transplant,
 )
 from course_lib.grading.submissions.which_copy import SortKey, sort_key
+from course_lib.run_options import HANDED_IN
+from course_lib.training.runs.handed_in_run import (
+    digest_of_run,
+    evaluate_run_at_hand,
+    handed_in_with,
+)
 
 # Of a notebook: that it is not the course's solution, how many answers it has, whether there are
 # other cells of the exercise in it, and its name.
@@ -76,6 +82,7 @@ NO_THREAD = (
     "Linux before 5.14 fewer"
 )
 _LINE_NOT_NAMED = "The fix is right, and the wrong line is not named, or it is another one."
+NO_RUN = f"no folder {HANDED_IN} with the run's log and weights was handed in: ask for it"
 FITS_PUBLIC = (
     "fits the public variant: it passes the course's own tests, and not those of the conventions "
     "that the student was given"
@@ -113,7 +120,9 @@ def grade_submission(
     except SubmissionError as error:
         return unreadable(student, exercise, jail=jail, error=error)
     submission, transplanted, notes = hand_in.submission, hand_in.transplant, hand_in.notes
-    key = _key(exercise, jail, secret, limits, submission.sha256, handed_in, *notes)
+    asks_for_run = any(task.entry.kind == "run" for task in exercise.tasks)
+    beside = digest_of_run(hand_in.with_run) if asks_for_run else ""
+    key = _key(exercise, jail, secret, limits, submission.sha256, beside, handed_in, *notes)
     if known is not None and known.key == key and known.points is not None:
         return known  # what could not be run is tried again
     asked = [task.entry.id for task in exercise.tasks if task.entry.kind != "written"]
@@ -150,6 +159,7 @@ def grade_submission(
         items=items,
         notes=tuple(map(_plain, notes)),
         handed_in=_plain(handed_in.strip()),
+        course_parts=exercise.earlier_parts,
     )
 
 
@@ -181,6 +191,7 @@ class HandIn:
 
     Attributes:
         path, submission, transplant: the notebook that counts, and its answers.
+        with_run: the folder that may hold a run of the student's, ``own_run``.
         notes: why that one, and what an instructor should know about the others.
         modules: the student's own that it imports.
         elsewhere: items that it doesn't answer, and the notebook that does, in quotation marks.
@@ -190,6 +201,7 @@ class HandIn:
     submission: Submission
     transplant: Transplant
     notes: tuple[str, ...]
+    with_run: Path
     modules: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
@@ -260,9 +272,19 @@ def read_hand_in(folder: Path, exercise: Exercise) -> HandIn:
         submission=submission,
         transplant=transplanted,
         notes=tuple(notes),
+        with_run=_with_run(path, folder),
         modules=modules,
         elsewhere=elsewhere,
     )
+
+
+def _with_run(notebook: Path, folder: Path) -> Path:
+    """Where a student's run is looked for: beside the notebook, else in the student's folder. Where
+    the notebook is all there is, what lies beside it is other people's, so nowhere.
+    """
+    if notebook == folder:
+        return notebook
+    return notebook.parent if (notebook.parent / HANDED_IN).is_dir() else folder
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -350,7 +372,12 @@ def _graded(
     try:
         flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         seed = derive_seed(secret, entry.id)
-        diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
+        if entry.kind == "run" and not (hand_in.with_run / HANDED_IN).is_dir():
+            flags = (*flags, NO_RUN)
+        with handed_in_with(hand_in.with_run):
+            if entry.kind == "run":
+                evaluate_run_at_hand()  # before the time for the answer begins
+            diagnosis = run.diagnose(task, seed, checked=transplanted.checked.get(entry.id))
         if reason := _lacks(diagnosis, task, hand_in=hand_in, run=run):
             raise NotRun(reason)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):

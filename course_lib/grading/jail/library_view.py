@@ -100,6 +100,15 @@ def compare_with_course():
     """Do nothing."""
 
 
+class _NoRun:
+    rows = translations = ()
+
+
+def hand_in_run(run=None):
+    """Nothing of a run: its files are read outside."""
+    return _NoRun()
+
+
 overfit_two_sentences = translate = read_heads = lambda *args, **kwargs: None
 '''
 Files = Mapping[str, str]  # from paths in the library to sources

@@ -25,6 +25,7 @@ from course_lib.grading.results import list_names, shown_text
 from course_lib.grading.submissions.exercise import Exercise, exercises_folder, load_exercise
 from course_lib.grading.submissions.submission import SubmissionError
 from course_lib.grading.submissions.transplant import Transplant
+from course_lib.training.runs.handed_in_run import digest_of_weights
 
 _MOST_NAME, _MOST_PAIRS = 32, 40  # in the table; the file has all
 _MOST_SOURCE = 200_000  # characters of a submission, so that nobody holds up the others
@@ -57,7 +58,10 @@ def find_similar(options: SimilarOptions) -> tuple[Similarity, int]:
             cut.append(name)
         if hand_in.transplant.answered:  # untouched ones are the same by nature
             files.setdefault(hand_in.submission.sha256, []).append(name)
-    same = tuple(pair for names in files.values() for pair in combinations(names, 2))
+            if weights := digest_of_weights(hand_in.with_run):
+                files.setdefault(weights, []).append(name)
+    pairs = (pair for names in files.values() for pair in combinations(names, 2))
+    same = tuple(dict.fromkeys(pairs))
     similar = find_similar_pairs(submissions, _released(exercise, known))
     others = tuple(pair for pair in similar.pairs if (pair.first, pair.second) not in same)
     found = replace(similar, pairs=others, identical=same, cut=tuple(cut))

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,18 @@ class Exercise:
     tasks: tuple[Task, ...]
     sha256: str
     file: Path = field(compare=False)
+
+    @cached_property
+    def earlier_parts(self) -> tuple[str, ...]:
+        """The parts of earlier lessons that its cells import. In grading they are the course's."""
+        imports = (
+            node
+            for cell in self.cells
+            if cell.is_code and "course_lib.mine" in cell.source
+            for node in ast.walk(ast.parse(cell.source))
+            if isinstance(node, ast.ImportFrom) and node.module == "course_lib.mine"
+        )
+        return tuple(alias.name for node in imports for alias in node.names)
 
 
 def exercise_file(folder: Path, assignment: str) -> Path:

@@ -7,12 +7,10 @@ gets 0 points without being told.
 from __future__ import annotations
 
 import codecs
-import errno
 import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
 from course_lib.grading.results import list_names, quoted
 from course_lib.grading.submissions.which_copy import normal_name
+from course_lib.regular_file import IrregularFile, read_regular
 
 MOST_BYTES, MOST_CELLS = 20 << 20, 2000
 MOST_NOTEBOOKS, DEEPEST_FOLDER = 50, 6  # that are looked for in a student's folder
@@ -92,31 +91,21 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
     Raises:
         SubmissionError: it is, or it is too large, or it can't be read.
     """
-    no_link = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, os.O_RDONLY | no_link | getattr(os, "O_CLOEXEC", 0))
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise _not_regular(path, "a link") from None
+        return read_regular(path, most=most)
+    except IrregularFile as error:
+        why, reason = error.why, error.reason
+    if why == "unreadable":
         raise SubmissionError(
-            f"could not read {quoted(path)} ({error.strerror}): is it there, and readable?"
-        ) from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise _not_regular(path, "a folder, a pipe or a device")
-    with os.fdopen(descriptor, "rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
+            f"could not read {quoted(path)} ({reason}): is it there, and readable?"
+        )
+    if why == "too large":
         raise SubmissionError(
             f"{quoted(path)} has more than {most >> 20} MB: are large outputs stored in it? "
             "ask for it again after Edit → Clear Outputs of All Cells"
         )
-    return data
-
-
-def _not_regular(path: Path, kind: str) -> SubmissionError:
-    return SubmissionError(
-        f"expected a file at {quoted(path)}, got {kind}, which is not followed: ask for the "
+    raise SubmissionError(
+        f"expected a file at {quoted(path)}, got {why}, which is not followed: ask for the "
         "notebook itself"
     )
 
