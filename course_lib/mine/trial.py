@@ -2,7 +2,8 @@
 
 A part may pass its check and still be wrong or slow in a model: it keeps something from one batch
 to the next, or takes a loop where the course's takes one product. So each is put alone into the
-course's Transformer, on the course's weights.
+course's Transformer, on the course's weights; what trains, translates or reads it is put alone
+among the course's parts.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.checks.engine.call import describe_exception
+from course_lib.checks.engine.compare import first_difference
 from course_lib.checks.engine.time_limit import PROCESSOR_TIME, TookTooLong, within
 from course_lib.data import Batch, teacher_forcing
 from course_lib.mine.join import own_transformer
 from course_lib.mine.library import Library
 from course_lib.mine.parts import PARTS, using
+from course_lib.mine.uses import USES
 from course_lib.model import Transformer, TransformerConfig, preset
 from course_lib.training import RECIPES
 
 TOLERANCE = 1e-4
 SLOW = 3.0  # times the course's step
 SECONDS = 60.0  # for one part
-SIZES = ((3, 7, 6), (2, 5, 9), (64, 12, 12))  # of batches: sentences, source and target tokens
+# Of batches: sentences, source and target tokens. The last two tell a part that remembers a size.
+SIZES = ((3, 7, 6), (2, 5, 9), (64, 12, 12), (64, 12, 12))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,20 +45,25 @@ class Finding:
 
 
 def try_parts(library: Library) -> Iterator[tuple[str, Finding | None]]:
-    """Each own part of the model, with what is wrong with it."""
+    """Each own part, with what is wrong with it."""
     for part in PARTS.values():
-        if part.step == "model" and library.is_own(part.name):
-            yield part.name, try_part(library.with_own([part.name]))
+        if library.is_own(part.name):
+            yield part.name, try_part(library.with_own([part.name]), part.step)
 
 
-def try_part(library: Library) -> Finding | None:
-    """What is wrong with the library's own parts in a model."""
+def try_part(library: Library, step: str = "model") -> Finding | None:
+    """What is wrong with the library's own parts in a step: in a model, or in what is done with
+    one.
+    """
+    where = "inside a Transformer it {}" if step == "model" else f"in {step} it {{}}"
     try:
-        return within(SECONDS, lambda: _try(library), PROCESSOR_TIME)
+        if step == "model":
+            return within(SECONDS, lambda: _try(library), PROCESSOR_TIME)
+        return within(SECONDS, lambda: _try_use(library, step), PROCESSOR_TIME)
     except TookTooLong as error:
         return Finding(
-            sentence=f"inside a Transformer it takes more than {SECONDS:g} seconds of processor "
-            "time for a few batches, which is too slow to train with: is there a loop over "
+            sentence=where.format(f"takes more than {SECONDS:g} seconds of processor ")
+            + "time for a few batches, which is too slow to train with: is there a loop over "
             "sentences, heads or tokens that one product could replace?",
             call=describe_exception(error).line,
             slow=math.inf,
@@ -62,7 +71,7 @@ def try_part(library: Library) -> Finding | None:
     except Exception as error:  # whatever the learner's code raises
         failure = describe_exception(error)
         return Finding(
-            sentence=f"inside a Transformer it raises {failure.kind}: {failure.message}",
+            sentence=where.format(f"raises {failure.kind}: {failure.message}"),
             call=failure.line,
         )
 
@@ -112,6 +121,20 @@ def _try(library: Library) -> Finding | None:
             f"{1000 * statistics.median(seconds['own']):.0f} ms of processor time",
             slow=ratio,
         )
+    return None
+
+
+def _try_use(library: Library, step: str) -> Finding | None:
+    """Do twice with the library's parts what the course's do once."""
+    course = dict(enumerate(USES[step](Library({}, ()))))
+    for again in ("", ", done a second time,"):
+        for number, (what, got) in enumerate(USES[step](library)):
+            expected = course[number][1]
+            if (difference := first_difference(expected, got, tolerance=TOLERANCE)) is not None:
+                return Finding(
+                    sentence=f"in {step}, {what}{again} should be as with the course's parts: "
+                    f"{difference}"
+                )
     return None
 
 
