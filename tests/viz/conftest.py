@@ -2,6 +2,10 @@ from types import SimpleNamespace
 
 import pytest
 
+# Plots import it late. Here it is loaded before any test: in a process that has run thousands of
+# tests and is short of memory, the first import of pandas, which it needs, can fail.
+import seaborn  # noqa: F401
+
 
 @pytest.fixture
 def make_run():
