@@ -1,4 +1,7 @@
-"""The minutes that the map tells, and its short ways, each stop of which runs."""
+"""The minutes that the map tells, and its short ways.
+
+Each stop of a way is the first part of a lesson, so it runs where the lesson does.
+"""
 
 import re
 from itertools import pairwise
@@ -131,20 +134,3 @@ def test_a_topic_takes_one_evening():
     for (minutes, name), (more, after) in pairwise([*topics, ("0", "")]):
         together = int(minutes) + (int(more) if after.startswith("… ") else 0)
         assert together <= MOST_FIRST, f"{name}: {together} minutes"
-
-
-def furthest_stops():
-    """Of each lesson, the stop of the hour or the evening that goes furthest: the others are parts
-    of what runs for it.
-    """
-    furthest = {}
-    for stop in (*WAYS[HOUR], *WAYS[EVENING]):
-        known = furthest.get(stop.lesson)
-        furthest[stop.lesson] = max(stop, known or stop, key=lambda each: each.parts[-1])
-    return list(furthest.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stop", furthest_stops(), ids=lambda stop: stop.lesson)
-def test_a_stop_of_a_short_way_runs(stop):
-    run(stop)
