@@ -148,8 +148,8 @@ def run_train(options: TrainOptions) -> int:
 
         refuse_what_a_step_does_not_use(recipe, run)
         run = replace(run, precision="fp32")  # "auto" might round, and an own step does not
-        own = own_training()
         folder = options.out or default_run(options.run.seed) or folder
+        own = own_training(folder)
     finished = train_and_report(recipe, run, folder=folder, corpus=corpus, make_training=own)
     return 0 if finished else 130
 

@@ -194,7 +194,7 @@ def run_translator(options: TranslatorOptions) -> int:
     page = options.output / "translator.html"
     if options.mine:
         from course_lib.mine.chain import default_run
-        from course_lib.mine.page import own_page, whose_parts
+        from course_lib.mine.page import N_COMPARED, own_page, whose_parts
         from course_lib.mine.verbs import collected
 
         library = collected().library()
@@ -202,6 +202,7 @@ def run_translator(options: TranslatorOptions) -> int:
         assert run is not None  # there is a copy of the course, from which parts were collected
         text = own_page(run, library)
         say(f"The Transformer of {run}: {whose_parts(library)}.")
+        say(f"Your parts and the page translate {N_COMPARED} sentences alike.")
     else:
         text = page_of(options.model or DEFAULT_MODEL)
     write_atomically(page, text)

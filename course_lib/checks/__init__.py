@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from course_lib.checks.conventions import under_conventions
-from course_lib.checks.diagnosis.diagnose import SEED, Diagnosis, diagnose
+from course_lib.checks.diagnosis.diagnose import SEED, diagnose, passes
 from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
@@ -115,10 +115,12 @@ def check(
         )
     item = load_item(item_id, conventions)
 
-    def diagnosed() -> Diagnosis:
-        return diagnose(item, subject, line=line, seed=seed)
-
-    diagnosis = judge_with_course_parts(diagnosed(), diagnosed, load_item=load_item)
+    diagnosis = judge_with_course_parts(
+        diagnose(item, subject, line=line, seed=seed),
+        lambda: passes(item, subject, line=line, seed=seed),
+        again=lambda: diagnose(item, subject, line=line, seed=seed),
+        load_item=load_item,
+    )
     diagnosis = blame_earlier_answer(diagnosis, load_item)
     report = Report(refuse_borrowed_answer(diagnosis))
     if report.diagnosis.status != "not started":

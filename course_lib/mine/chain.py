@@ -160,7 +160,7 @@ def read_heads(run: Path | None = None, *, sentences: int = 50) -> None:
             for head, of_head in enumerate(weights):
                 kept = {(number, s, t) for s, t in align(of_head) if t in aligned}
                 found.setdefault((layer, head), set()).update(kept)
-    say(f"Alignment error rate on {sentences} sentences, 0 is best:")
+    say(f"Alignment error rate on {sentences} sentences; 0 is best, and heads count from 0:")
     for (layer, head), links in found.items():
         say(f"  layer {layer}, head {head}: {alignment_error_rate(links, gold):.2f}")
 

@@ -32,7 +32,7 @@ from course_lib.grading.submissions.magics import without_commands
 from course_lib.grading.submissions.submission import SubmissionError, read_submission
 from course_lib.grading.submissions.transplant import transplant
 from course_lib.mine.library import Library, file_name, run_source
-from course_lib.mine.parts import PARTS, using
+from course_lib.mine.parts import PARTS, Part, using
 from course_lib.mine.statements import Statement, as_module, read_statements, select
 from course_lib.work_copy.folders import COURSE, LIBRARY
 
@@ -77,6 +77,10 @@ class Collection:
     def own(self) -> dict[str, str]:
         """The learner's answers: names by item."""
         return {item: name for each in self.lessons.values() for item, name in each.own.items()}
+
+    def version_of(self, part: Part) -> str:
+        """What tells a part from an earlier one: its file; "" for the course's."""
+        return self.lessons[part.lesson].file if part.item in self.own else ""
 
     def library(self) -> Library:
         """The parts, as Python."""
@@ -242,7 +246,7 @@ def _first_failure(item: Item, subject: Any) -> str:
 def _reason(trial: Trial) -> str:
     if trial.stop:
         return f"it takes more than {SECONDS:g} seconds where “{trial.probe.property}” is tested"
-    return f"“{trial.probe.property}” isn't true of it; run its check in the notebook"
+    return f"the test “{trial.probe.property}” fails; run its check in the notebook"
 
 
 def _own_files(source: str, work: Path) -> list[str]:

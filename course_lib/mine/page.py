@@ -67,7 +67,8 @@ def compare_with_own(translator: Translator, pairs: Sequence[Pair], library: Lib
         raise CourseError(
             f"expected the same translations from a Transformer of your parts and from the "
             f"course's, on the same weights; of {len(pairs)} sentences {len(different)} differ, "
-            f"the first is “{first.source_text}”: `course mine` tries each part alone"
+            f"the first is “{first.source_text}”: `course mine` tries each part alone. If the run "
+            "is still being trained, wait until it has ended"
         )
 
 

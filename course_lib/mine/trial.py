@@ -106,6 +106,13 @@ def _try(library: Library) -> Finding | None:
                     call=shown,
                 )
     batch = _batch(config, *SIZES[-1], seed=9)
+    if _random_number_after(own, batch, library, seed=1) == _random_number_after(
+        own, batch, library, seed=2
+    ):
+        return Finding(
+            sentence="it sets the seed of PyTorch's random numbers, so that dropout and all else "
+            "that is random come out the same each time: draw no seed inside a part",
+        )
     for _ in range(3):
         for which, model in (("own", own), ("course", course)):
             start = time.process_time()
@@ -122,6 +129,14 @@ def _try(library: Library) -> Finding | None:
             slow=ratio,
         )
     return None
+
+
+def _random_number_after(own: nn.Module, batch: Batch, library: Library, *, seed: int) -> float:
+    """The first random number after a use of the model."""
+    torch.manual_seed(seed)
+    with using(library):
+        _gradients(own, batch)
+    return float(torch.rand(()))
 
 
 def _try_use(library: Library, step: str) -> Finding | None:

@@ -53,7 +53,7 @@ def train_and_report(
         processes = f", {world_size()} processes" if world_size() > 1 else ""
         say(
             f"{recipe.name}: {len(data.train):,} sentence pairs of {data.corpus.name} "
-            f"({time.monotonic() - started:.0f} s), "
+            f"(prepared in {time.monotonic() - started:.0f} s), "
             f"{count_parameters(data.config(recipe)):,} parameters, "
             f"on {device} in {options.precision}, seed {options.seed}{processes}"
         )

@@ -197,7 +197,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             name="mine",
-            summary="a Transformer of your own parts (`course mine`), five minutes on a laptop",
+            summary="a Transformer of your own parts (`course mine`), ten minutes on a laptop",
             corpus="grammar_de_en",
             preset="small",
             model={"norm": "post", "final_norm": False},  # the block of the paper and exercises

@@ -41,7 +41,7 @@ def run_progress(options: ProgressOptions) -> int:
         return 0
     say(*str(progress).splitlines())
     if progress.passed:
-        say("What passes, as a Transformer of your own: course mine")
+        say("What passes, as a Transformer of your own, and the next of its parts: course mine")
     return 0
 
 

@@ -1,5 +1,7 @@
 """``course mine``, ``course train mine`` and ``course translator --mine``."""
 
+import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -9,10 +11,12 @@ from course_lib import cli
 from course_lib.checks import check
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
+from course_lib.mine.collect import Collection, Lesson
 from course_lib.mine.library import Library, run_source
 from course_lib.mine.page import compare_with_own, own_page
 from course_lib.mine.parts import PARTS
 from course_lib.mine.picture import diagram_page
+from course_lib.mine.verbs import _is_finished, newest_run, overview, own_training, read_parts
 from course_lib.run_options import RunOptions
 from course_lib.training import load_recipe, save_checkpoint, train
 from tests.mine.conftest import sources_of_solutions
@@ -32,7 +36,7 @@ def test_it_shows_whose_each_part_is_what_is_next_and_what_was_tried(in_work, ca
     in_work.answer("06.padding_mask", MASK)
     assert cli.main(["mine"]) == 0
     shown = capsys.readouterr().out
-    assert "Of the 17 parts of a Transformer, 1 are yours" in shown
+    assert "Of the 17 parts of a Transformer, 1 is yours" in shown
     assert "■ 06 padding_mask           yours" in shown
     assert "□ 06 decoder_mask           the course's: it isn't written yet" in shown
     assert "Next: 01.sinusoidal_positions" in shown
@@ -157,3 +161,49 @@ def test_two_translations_are_compared_word_by_word(run_folder, solved):
     pairs = load_corpus("grammar_de_en").pairs("test", 3)
     with torch.no_grad():
         compare_with_own(translator, pairs, solved)
+
+
+def finished_run(folder, *, step, seed=0):
+    """The two small files by which a run is known."""
+    run = folder / f"run-seed{seed}"
+    run.mkdir(parents=True)
+    (run / "metrics.jsonl").write_text(json.dumps({"step": step}) + "\n")
+    (run / "run.json").write_text(json.dumps({"total_steps": 10}))
+    return run
+
+
+def test_what_is_next_after_the_last_part_depends_on_the_run(tmp_path):
+    lessons = {
+        number: Lesson(own={p.item: p.name for p in PARTS.values() if p.lesson == number})
+        for number in {part.lesson for part in PARTS.values()}
+    }
+    everything = Collection(tmp_path, lessons)
+    assert overview(everything)[-2] == "Next: course train mine"
+    run = finished_run(tmp_path / "mine", step=4)
+    assert "--resume, since the run" in overview(everything)[-2]
+    shutil.rmtree(run)
+    finished_run(tmp_path / "mine", step=10, seed=3)
+    assert "is finished. Task 11.own_run" in overview(everything)[-2]
+    assert "course translator --mine --run" in overview(everything)[-2]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"step": "x"}'])
+def test_a_run_whose_files_are_damaged_is_not_finished(tmp_path, text):
+    run = finished_run(tmp_path, step=10)
+    (run / "metrics.jsonl").write_text(text)
+    assert newest_run(tmp_path) == run
+    assert not _is_finished(run)
+    (run / "parts.json").write_text(text)
+    assert read_parts(run / "parts.json") == {}
+
+
+def test_parts_that_have_changed_since_a_run_began_are_named(in_work, capsys, monkeypatch):
+    in_work.answer("06.padding_mask", MASK)
+    monkeypatch.setattr("course_lib.mine.join.make_own_training", lambda model, library: None)
+    own_training(in_work.folder / "run")(None)
+    capsys.readouterr()
+    own_training(in_work.folder / "run")(None)
+    assert "have changed" not in capsys.readouterr().out
+    in_work.answer("06.padding_mask", MASK.replace("tokens", "ids"))
+    own_training(in_work.folder / "run")
+    assert "these parts have changed: padding_mask. With --resume" in capsys.readouterr().out

@@ -159,3 +159,28 @@ def test_a_part_with_other_parameters_is_refused(config, solved_but):
     library = solved_but(lesson_03=changed("03", "self.contract", "self.second"))
     with pytest.raises(CourseError, match="names and shapes"):
         own_transformer(config, library)
+
+
+def test_a_part_that_sets_the_seed_is_found(solved_but):
+    source = changed(
+        "03", "hidden = self.expand(x)", "torch.manual_seed(0)\n        hidden = self.expand(x)"
+    )
+    finding = try_part(solved_but(lesson_03=source).with_own(["FeedForward"]))
+    assert finding is not None and "sets the seed" in finding.sentence
+
+
+BARE = """
+
+class Bare(Transformer):
+    def __init__(self, config):
+        super().__init__(config)
+        del self.config
+
+Transformer = Bare
+"""
+
+
+def test_a_transformer_that_keeps_no_config_translates(config, tokens, solved_but):
+    source = sources_of_solutions()["08"] + BARE
+    model = own_transformer(config, solved_but(lesson_08=source))
+    assert model.config is config and model(*tokens).shape == (4, 6, 40)

@@ -204,6 +204,19 @@ def diagnose(
     return diagnosis
 
 
+@usual_defaults()
+def passes(item: Item, subject: Any, *, line: Callable[[], int] | int | None, seed: int) -> bool:
+    """Whether an answer passes all tests; nothing is said of what is wrong with it."""
+    diagnosis = Diagnosis(
+        item=item,
+        subject=subject,
+        status="not yet",
+        trials=_try_probes(item, subject, seed=seed, ask_learner=ask),
+        line=_ask_line(line, ask) if item.bug else None,
+    )
+    return not diagnosis.failed and diagnosis.line_found
+
+
 def _find_placeholder(
     diagnosis: Diagnosis, trials: Sequence[Trial], **where: str
 ) -> Observation | None:

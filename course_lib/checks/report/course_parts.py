@@ -24,23 +24,33 @@ _OWN_STACKS = "course_lib.mine.stacks"
 
 
 def judge_with_course_parts(
-    diagnosis: Diagnosis, again: Callable[[], Diagnosis], *, load_item: Callable[[str], Item]
+    diagnosis: Diagnosis,
+    passes: Callable[[], bool],
+    *,
+    again: Callable[[], Diagnosis],
+    load_item: Callable[[str], Item],
 ) -> Diagnosis:
     """The diagnosis of an answer, or that of the same answer with the course's parts in place of
     the learner's, if it fails with those.
 
     Args:
         diagnosis: with the learner's parts.
-        again: makes another one.
+        passes: whether the answer passes with those that are there by then.
+        again: makes another diagnosis, which takes longer if the answer fails.
         load_item: finds the item that asks for a part.
     """
     if diagnosis.status != "not yet":
         return diagnosis
-    return attempt(lambda: _judged(diagnosis, again, load_item=load_item)) or diagnosis
+    found = attempt(lambda: _judged(diagnosis, passes, again=again, load_item=load_item))
+    return found or diagnosis
 
 
 def _judged(
-    diagnosis: Diagnosis, again: Callable[[], Diagnosis], *, load_item: Callable[[str], Item]
+    diagnosis: Diagnosis,
+    passes: Callable[[], bool],
+    *,
+    again: Callable[[], Diagnosis],
+    load_item: Callable[[str], Item],
 ) -> Diagnosis | None:
     """The other diagnosis; None if the answer uses no part of the learner's."""
     names = _names(diagnosis.subject)
@@ -53,10 +63,11 @@ def _judged(
     if found.status != "passed":
         return found
     failed = diagnosis.failed[0].probe.property if diagnosis.failed else ""
-    for name in parts:  # the one that makes the difference, if it is one alone
-        with _replaced(names, {name: parts[name]}):
-            if again().status == "passed":
-                return replace(found, own_part=name, own_part_fails=failed)
+    stacks = [name for name in parts if name in ("Encoder", "Decoder")]  # of the same blocks
+    for some in ([stacks] if len(stacks) > 1 else []) + [[name] for name in parts]:
+        with _replaced(names, {name: parts[name] for name in some}):
+            if passes():  # these make the difference
+                return replace(found, own_part=" and ".join(some), own_part_fails=failed)
     return replace(found, own_part=" and ".join(parts), own_part_fails=failed)
 
 

@@ -31,9 +31,12 @@ class Finding(tuple[Remark, ...]):
 def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
     """What went wrong, most telling first; nothing if the item isn't "not yet"."""
     if diagnosis.own_part:
+        yours = "With yours"
+        if "coder" in diagnosis.own_part:  # Encoder, Decoder: the learner has written no such part
+            yours = "With your blocks of lesson 07, and what they use of 03 and 04"
         yield Remark(
             "Your own part",
-            f"This is right with the course's {diagnosis.own_part}. With yours, one test fails: "
+            f"This is right with the course's {diagnosis.own_part}. {yours}, one test fails: "
             f"“{diagnosis.own_part_fails}”. `course mine` says whether that matters in a model.",
         )
     if diagnosis.status != "not yet":

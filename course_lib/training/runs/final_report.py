@@ -28,9 +28,9 @@ _LABELS = {
 
 
 def epoch_line(row: Epoch) -> str:
-    """One line for the numbers of an epoch."""
+    """One line for the numbers of a validation."""
     numbers = [text.format(row[name]) for name, text in _LABELS.items() if name in row]
-    return f"epoch {int(row['epoch']):2d}  " + "  ".join(numbers)
+    return f"step {int(row['step']):,}  " + "  ".join(numbers)
 
 
 def report(run: Run, data: TrainingData) -> Iterator[str]:
@@ -110,7 +110,6 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
         errors = head_alignment_errors(run.translator, aligned)
         layer, head = divmod(int(errors.argmin()), errors.size(1))
         yield (
-            f"Alignment error rate of cross-attention, best head (layer {layer + 1}, head "
-            f"{head + 1} of {errors.size(1)}): {errors.min():.2f}; mean of all heads "
-            f"{errors.mean():.2f}"
+            f"Alignment error rate of cross-attention, best head (layer {layer}, head {head}, "
+            f"both counted from 0): {errors.min():.2f}; mean of all heads {errors.mean():.2f}"
         )

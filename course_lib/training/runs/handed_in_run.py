@@ -163,12 +163,19 @@ def _read(path: Path, most: int) -> bytes:
 def _rows(log: bytes) -> list[Epoch]:
     try:
         lines = log.decode("utf-8").splitlines()
+        if len(lines) == 1:
+            raise CourseError(
+                f"expected two validations or more in {LOG}, got one: the run was stopped early; "
+                "`course train mine --resume` goes on with it"
+            )
         if not 2 <= len(lines) <= MOST_ROWS:
             raise ValueError(f"{len(lines)} validations, where a run has from 2 to {MOST_ROWS:,}")
         rows = [_row(json.loads(line)) for line in lines]
         steps = [row["step"] for row in rows]
         if any(later <= earlier for earlier, later in itertools.pairwise(steps)):
             raise ValueError("a step that is not after the one before it")
+    except CourseError:
+        raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise CourseError(
             f"expected {LOG} as a run writes it, a validation in each line, got another file "
