@@ -6,7 +6,7 @@
     python -m tools.tiers --passed                   # note that it has
 
 The fast tier has every test that is not marked ``slow``, and those that are marked ``smoke``: one
-for each part of the course that only slow tests try. Of a lesson that trains for long it has the
+for each part of the course that only slow tests try. Of a lesson that computes for long it has the
 cells before the first one with the tag `LONG_TRAINING`; the other tier runs that lesson whole, and
 the exercises, whose sources are compared with the solutions by tests of the fast tier.
 
@@ -28,7 +28,7 @@ import pytest
 
 from tools import ROOT
 
-LONG_TRAINING = "long-training"  # the tag of a cell that trains for more than twenty seconds
+LONG_TRAINING = "long-training"  # the tag of a cell that computes for twenty seconds or more
 LEFT_OUT = "left out: "  # how the reason of a skipped test begins if something is missing here
 PASSED, COVERED = ROOT / ".venv" / ".passed-fast", ROOT / ".coverage"
 EXERCISES = ROOT / "exercises"

@@ -189,6 +189,7 @@ def test_a_stub_without_a_known_source_is_not_started():
     assert check("06.padding_mask", space["mask"]).diagnosis.status == "not started"
 
 
+@pytest.mark.slow
 def test_the_call_to_paste_uses_the_learners_own_name():
     assert "\nedits(tokens, pad_id)\n" in check("06.padding_mask", edits).example.code
     unnamed = check("06.padding_mask", lambda tokens, pad_id: edits(tokens, pad_id))

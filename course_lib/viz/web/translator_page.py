@@ -57,6 +57,7 @@ def translator_page(
     # No value contains a mark or ends a script element: a test looks at the page.
     marks = {
         "lead": f"{texts.lead.format(known=f'{known:,}')} {link} the model that {reason}.",
+        "title": texts.title,
         "asked": texts.asked,
         "token": texts.token,
         "style": document_style() + (ASSETS / "translator.css").read_text("utf-8"),

@@ -20,6 +20,7 @@ class ModelTexts:
         bits: in which the page stores a number of its matrices.
         examples: for buttons.
         sentences: another button picks one of them.
+        title: of the page.
     """
 
     asked: str
@@ -29,6 +30,7 @@ class ModelTexts:
     bits: int
     examples: Sequence[Text]
     sentences: Sequence[Text] = ()
+    title: str = "A Transformer inside a page"
 
 
 # Several sentences, a question, a separable verb, a caption, a rare word, what is no German.
@@ -125,5 +127,6 @@ TEXTS = {
         other=("everyday", "reads short sentences of plain German"),
         bits=16,
         examples=_SMALL,
+        title="A Transformer of one’s own",
     ),
 }

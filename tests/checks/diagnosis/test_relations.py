@@ -73,6 +73,7 @@ def test_a_relation_of_several_results_is_named(wrong, name):
     assert Report(diagnose(item, wrong)).misconception == name
 
 
+@pytest.mark.slow
 def test_a_gradient_that_is_cut_and_a_result_of_another_type_are_named():
     item = load_item("04.scaled_dot_product_attention")
 

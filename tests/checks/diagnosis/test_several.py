@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 
+import pytest
 import torch
 
 from course_lib.checks import load_item
@@ -28,6 +29,7 @@ def triples():
         yield from found
 
 
+@pytest.mark.slow
 def test_of_three_errors_most_often_one_is_named_and_it_is_there():
     right, wrong = 0, []
     for item, subject, there in triples():
@@ -71,6 +73,7 @@ def test_the_dtype_is_named_beside_an_unknown_error_and_does_not_explain_the_oth
     assert "fail, too, perhaps for the same reason" in text
 
 
+@pytest.mark.slow
 def test_a_part_that_only_one_error_explains_names_it_beside_an_unknown_one():
     def decode(model, source, bos_id, eos_id, max_len):
         model.eval()

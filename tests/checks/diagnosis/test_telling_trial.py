@@ -18,6 +18,7 @@ def smoothed_train_step(model, batch, optimizer, pad_id):
     return loss.item()
 
 
+@pytest.mark.slow
 def test_the_cross_stands_at_the_plain_case_if_that_is_wrong():
     diagnosis = diagnose(load_item("10.train_step"), smoothed_train_step)
     assert diagnosis.status == "not yet"

@@ -258,6 +258,7 @@ def test_output_is_hidden_and_settings_and_patches_are_undone(capfd, monkeypatch
     assert "flood" not in "".join(capfd.readouterr()) and random.random() < 1
 
 
+@pytest.mark.slow
 def test_the_notebooks_default_dtype_and_device_change_no_check_and_stay(monkeypatch):
     monkeypatch.setattr(trial, "_expected_answers", {})  # the course's own answers come then, too
     item = load_item("03.feed_forward")

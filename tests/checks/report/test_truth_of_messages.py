@@ -286,6 +286,7 @@ def test_a_function_with_a_module_is_told_of_its_inputs_by_their_own_names():
     assert "x (2, 4, 8), memory (2, 6, 8), target_mask None, memory_mask None." in text
 
 
+@pytest.mark.slow
 def test_what_is_given_to_a_method_is_told_by_the_names_of_that_method():
     report = check("08.transformer", MemoryDetached)
     assert "target (3, 4), memory (3, 5, 8), source (3, 5)." in str(report)

@@ -39,6 +39,7 @@ def others():
     }
 
 
+@pytest.mark.slow
 def test_one_german_sentence_has_one_translation(train):
     translations = {}
     for _, pair in train:

@@ -439,6 +439,7 @@ def others():
     }
 
 
+@pytest.mark.slow
 def test_one_portuguese_sentence_has_one_translation(train):
     translations = {}
     for _, pair in train:
@@ -451,6 +452,7 @@ def test_pairs_of_a_split_are_distinct(train_by_seed):
         assert len({pair.source for _, pair in part}) == len(part)
 
 
+@pytest.mark.slow
 def test_no_sentence_is_in_two_splits(train, others):
     seen = {pair.source for _, pair in train}
     for sampled in others.values():
