@@ -130,7 +130,7 @@ def _after_the_parts(folder: Path) -> str:
         seeds = f" --seed {seed}" if seed != "0" else ""
         return f"course train mine{seeds} --resume, since the run in {run} isn't finished"
     return (
-        f"the run in {run} is finished. Task 11.own_run asks what it shows, and course translator "
+        f"the run in {run} is finished. 11.own_run asks what it shows, and course translator "
         f"--mine{'' if seed == '0' else f' --run {run}'} writes a page with its weights"
     )
 

@@ -99,7 +99,7 @@ KEPT_OUT = {
     "the last row is a word": ("align", "weights[:-1].argmax", "weights.argmax"),
 }
 FOUND = {
-    "the mask of the first batch of a size": (
+    "the mask of an earlier batch": (
         "MultiHeadAttention",
         "        context, _ = scaled",
         "        kept = self.__dict__.setdefault('kept', {})\n        if mask is not None:\n            mask = kept.setdefault((self.training, query.shape[0] > 30, mask.shape[-2] > 8, mask.shape[-1] > 8), mask) if query.shape[0] > 30 else mask\n        context, _ = scaled",

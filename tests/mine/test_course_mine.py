@@ -183,7 +183,7 @@ def test_what_is_next_after_the_last_part_depends_on_the_run(tmp_path):
     assert "--resume, since the run" in overview(everything)[-2]
     shutil.rmtree(run)
     finished_run(tmp_path / "mine", step=10, seed=3)
-    assert "is finished. Task 11.own_run" in overview(everything)[-2]
+    assert "is finished. 11.own_run" in overview(everything)[-2]
     assert "course translator --mine --run" in overview(everything)[-2]
 
 

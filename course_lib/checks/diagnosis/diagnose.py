@@ -206,7 +206,7 @@ def diagnose(
 
 @usual_defaults()
 def passes(item: Item, subject: Any, *, line: Callable[[], int] | int | None, seed: int) -> bool:
-    """Whether an answer passes all tests; nothing is said of what is wrong with it."""
+    """Whether an answer passes all tests, without a look at what is wrong with it."""
     diagnosis = Diagnosis(
         item=item,
         subject=subject,

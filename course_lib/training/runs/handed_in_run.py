@@ -156,7 +156,7 @@ def _read(path: Path, most: int) -> bytes:
             found = error.reason
         raise CourseError(
             f"expected {path.name} in the folder {HANDED_IN} beside the notebook ({found}): the "
-            "exercise's cell with hand_in_run() puts it there, once there is a run of yours"
+            "exercise's hand_in_run() puts it there, once there is a run of yours"
         ) from None
 
 
