@@ -154,13 +154,7 @@ def diagnose(
         seed: of the random test inputs.
         ask_learner: makes each call of the learner's code; grading has it made elsewhere.
     """
-    diagnosis = Diagnosis(
-        item=item,
-        subject=subject,
-        status="not yet",
-        trials=_try_probes(item, subject, seed=seed, ask_learner=ask_learner),
-        line=_ask_line(line, ask_learner) if item.bug else None,
-    )
+    diagnosis = _tested(item, subject, line=line, seed=seed, ask_learner=ask_learner)
     if diagnosis.trials[-1].stop:
         return replace(
             diagnosis, observation=describe_first_difference(diagnosis.trials[-1], subject)
@@ -207,14 +201,26 @@ def diagnose(
 @usual_defaults()
 def passes(item: Item, subject: Any, *, line: Callable[[], int] | int | None, seed: int) -> bool:
     """Whether an answer passes all tests, without a look at what is wrong with it."""
-    diagnosis = Diagnosis(
+    diagnosis = _tested(item, subject, line=line, seed=seed, ask_learner=ask)
+    return not diagnosis.failed and diagnosis.line_found
+
+
+def _tested(
+    item: Item,
+    subject: Any,
+    *,
+    line: Callable[[], int] | int | None,
+    seed: int,
+    ask_learner: AskLearner,
+) -> Diagnosis:
+    """What the tests give, before anything is found out about it."""
+    return Diagnosis(
         item=item,
         subject=subject,
         status="not yet",
-        trials=_try_probes(item, subject, seed=seed, ask_learner=ask),
-        line=_ask_line(line, ask) if item.bug else None,
+        trials=_try_probes(item, subject, seed=seed, ask_learner=ask_learner),
+        line=_ask_line(line, ask_learner) if item.bug else None,
     )
-    return not diagnosis.failed and diagnosis.line_found
 
 
 def _find_placeholder(

@@ -23,7 +23,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from course_lib.atomic import replace_atomically, write_atomically
-from course_lib.data import EncodedPair, Pair, load_corpus
+from course_lib.data import Pair, load_corpus
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError, shortened
 from course_lib.regular_file import IrregularFile, read_regular
@@ -31,7 +31,7 @@ from course_lib.run_options import HANDED_IN
 from course_lib.training.data.training_data import TrainingData
 from course_lib.training.evaluation import teacher_forced, translate_sources
 from course_lib.training.metrics import is_exact_match
-from course_lib.training.recipes import RECIPES, Recipe
+from course_lib.training.recipes import RECIPES
 from course_lib.training.runs.load_translator import load_translator
 from course_lib.training.runs.run import Epoch
 from course_lib.training.runs.run_files import METRICS
@@ -73,7 +73,7 @@ class HandedInRun:
     @cached_property
     def valid_loss(self) -> float:
         """The loss per token of the weights on the validation pairs of the recipe."""
-        return teacher_forced(self.translator, _encoded_valid(self.translator))[0]
+        return teacher_forced(self.translator, _data(self.translator).encoded_valid)[0]
 
 
 @cache
@@ -235,10 +235,9 @@ def _untrained() -> Translator:
     """A translator of the recipe ``mine`` for the words of its corpus, which the course's own model
     has learned, too.
     """
-    recipe: Recipe = RECIPES["mine"]
     words = load_translator(model="small")
     with torch.random.fork_rng(devices=[]):
-        return _data(words).new_translator(recipe)
+        return _data(words).new_translator(RECIPES["mine"])
 
 
 def _data(translator: Translator) -> TrainingData:
@@ -251,10 +250,6 @@ def _data(translator: Translator) -> TrainingData:
         source_vocabulary=translator.source_vocabulary,
         target_vocabulary=translator.target_vocabulary,
     )
-
-
-def _encoded_valid(translator: Translator) -> list[EncodedPair]:
-    return _data(translator).encoded_valid
 
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
