@@ -135,6 +135,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
 
 
+@pytest.mark.slow
 @fuzz(60)
 @given(DAMAGES)
 def test_a_damaged_checkpoint_is_refused_or_what_it_was(checkpoint, folder, damages):
@@ -175,6 +176,7 @@ def test_the_checksum_of_these_tests_is_the_one_of_the_library(checkpoint, folde
     assert read_checkpoint(folder / "a.safetensors")[1]["losses"] == INFO["losses"]
 
 
+@pytest.mark.slow
 @fuzz(60)
 @given(st.data(), JSON)
 def test_a_checkpoint_with_wrong_contents_is_refused_or_translates(checkpoint, folder, where, new):

@@ -120,6 +120,7 @@ def test_a_name_says_what_it_rests_on():
     assert "How I know" not in str(check("06.padding_mask", crosses))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "subject, name, words",
     [
@@ -145,6 +146,7 @@ def test_a_failure_is_reported_with_the_learners_line():
     assert 'return tokens @ "text"' in str(check("06.padding_mask", crosses))
 
 
+@pytest.mark.slow
 def test_the_html_draws_shapes_folds_hints_and_escapes_the_learners_text():
     page = check("06.padding_mask", no_shape)._repr_html_()
     assert "<table>" in page and page.count("<details>") == 3
@@ -165,6 +167,7 @@ def test_untouched_code_is_reported_as_not_started():
     assert str(report).startswith("○ 06.padding_mask") and "not started" in str(report)
 
 
+@pytest.mark.slow
 def test_code_that_pytorch_does_not_implement_is_started_and_its_cause_is_named():
     class FeedForward(torch.nn.Module):
         def __init__(self, d_model, d_ff, dropout=0.0):
@@ -495,6 +498,7 @@ def test_a_misconception_that_takes_too_long_once_is_named_the_next_time(monkeyp
     assert diagnose(item, inverted).misconceptions
 
 
+@pytest.mark.slow
 def test_the_courses_own_answers_take_no_time_from_the_learners(monkeypatch):
     monkeypatch.setattr(sys.modules["course_lib.checks.diagnosis.diagnose"], "SECONDS_IN_ALL", 1.0)
 

@@ -167,6 +167,7 @@ def test_a_text_that_is_left_out_leaves_the_name_or_a_reason():
     assert (told.why, told.hint) == ("", "")
 
 
+@pytest.mark.slow
 def test_a_misconception_whose_name_is_about_the_convention_is_not_named():
     names = [m.name for m in load_item("10.masked_cross_entropy", ("bits",)).misconceptions]
     assert "in_bits" not in names
@@ -322,6 +323,7 @@ def test_conventions_that_an_item_does_not_take_are_refused(item, names, message
         load_item(item, names)
 
 
+@pytest.mark.slow
 def test_the_smallest_failing_call_is_asked_for_with_its_conventions():
     report = check("14.align", lambda weights: {(0, 0)}, conventions=["words_from_one"])
     assert report.example is not None

@@ -17,15 +17,21 @@ from tools.items.misconception_matrix import line_of
 HERE = Path(__file__).parent
 
 
-def in_one_process(item, *values, id):
+def in_one_process(item, *values, id, marks=()):
     """All tests of an item in one process, since answers are cached per process."""
-    return pytest.param(*values, id=id, marks=pytest.mark.xdist_group(item.id))
+    return pytest.param(*values, id=id, marks=[pytest.mark.xdist_group(item.id), *marks])
 
 
 ALL = [item for number in TOPICS for item in load_items(number).values()]
 ITEMS = [in_one_process(item, item, id=item.id) for item in ALL]
-MISCONCEPTIONS = [
-    in_one_process(item, item, misconception, id=f"{item.id}-{misconception.name}")
+MISCONCEPTIONS = [  # one of each item in `make test`
+    in_one_process(
+        item,
+        item,
+        misconception,
+        id=f"{item.id}-{misconception.name}",
+        marks=[pytest.mark.smoke] if misconception is item.misconceptions[0] else [],
+    )
     for item in ALL
     for misconception in item.misconceptions
 ]
@@ -77,7 +83,6 @@ def test_an_item_keeps_the_rule(item, rule):
     fail_with(*rule(item))
 
 
-@pytest.mark.smoke
 @pytest.mark.slow
 @pytest.mark.unmeasured  # the same lines as in grading/jail/test_marks_over_the_pipe.py
 @pytest.mark.parametrize(("item", "misconception"), MISCONCEPTIONS)

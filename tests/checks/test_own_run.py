@@ -53,6 +53,7 @@ def failed(report):
     return [tests.index(trial.probe.property) for trial in report.diagnosis.failed]
 
 
+@pytest.mark.slow
 def test_the_right_numbers_pass_as_whole_numbers_or_floats_or_tensors(right):
     assert report_on(right).passed
     assert report_on({name: float(value) for name, value in right.items()}).passed
@@ -121,6 +122,7 @@ def copied(tmp_path):
     return tmp_path / HANDED_IN
 
 
+@pytest.mark.slow
 def test_a_log_that_does_not_fit_the_weights_fails(copied, right):
     rows = [json.loads(line) for line in (copied / LOG).read_text("utf-8").splitlines()]
     for row in rows:
@@ -131,6 +133,7 @@ def test_a_log_that_does_not_fit_the_weights_fails(copied, right):
     assert 0 in failed(report) and "are not of one run" in str(report)
 
 
+@pytest.mark.slow
 def test_weights_that_translate_nothing_are_no_run(copied, right):
     tensors = load_file(copied / WEIGHTS)
     save_file({name: tensor * 0 for name, tensor in tensors.items()}, copied / WEIGHTS)

@@ -42,6 +42,7 @@ def passes(item, secret, answer_to):
     return passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
 def test_stored_answers_to_the_public_inputs_pass_no_secret_ones(item):
     public = asked(item, SEED)

@@ -33,6 +33,7 @@ def test_a_remark_says_what_cannot_be_read(translator, text, kinds):
     assert [kind for kind in remarks if kind != "cut_off"] == kinds  # its weights are noise
 
 
+@pytest.mark.slow
 def test_the_everyday_model_makes_the_same_remarks():
     everyday = load_translator(model="everyday")
     for text, kinds in CASES["remarks"]:
@@ -94,6 +95,7 @@ def test_spacing_and_line_breaks_between_sentences_stay_as_they_were_typed(trans
     assert whole == f"  {first}  The dog sees the cat.\n\n42!\n{last} "
 
 
+@pytest.mark.slow
 def test_a_long_sentence_is_translated_with_a_remark_and_one_that_is_too_long_is_refused():
     translator = free_text_translator(max_len=LONG + 10)
     words = translator.split(GERMAN)
@@ -110,6 +112,7 @@ def test_a_long_sentence_is_translated_with_a_remark_and_one_that_is_too_long_is
     }
 
 
+@pytest.mark.slow
 def test_many_texts_are_translated_as_each_alone_with_the_decoding_that_was_asked_for(translator):
     texts = [f"{GERMAN}. die katze schläft.", "", "Hello, who is the old dog?", GERMAN]
     beam, counted = Decoding("beam", width=2), []

@@ -25,6 +25,7 @@ def everyday(translator, tmp_path, monkeypatch):
     return ["translate", "--model", "everyday"]
 
 
+@pytest.mark.slow
 def test_a_text_is_translated_on_one_line_and_remarks_name_their_sentence(
     everyday, translator, capsys
 ):

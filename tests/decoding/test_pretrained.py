@@ -103,6 +103,7 @@ def test_a_cached_beam_finds_what_a_recomputed_beam_finds(
         assert [b.score for b in again] == pytest.approx([b.score for b in cached], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_beam_never_scores_worse_than_greedy_and_sometimes_better(greedy, logits, beams):
     gains = []
     for cached, whole, found in zip(greedy, logits, beams, strict=True):

@@ -52,6 +52,7 @@ def test_the_probabilities_of_each_token_are_the_same(both, pairs, close):
     close(probabilities, there.next_token_probabilities(translation), 1e-4)
 
 
+@pytest.mark.slow
 def test_scores_and_alignments_are_the_same(both, pairs, close):
     here, there = both
     assert evaluate(here, pairs) == evaluate(there, pairs)

@@ -46,6 +46,7 @@ def test_the_losses_of_twenty_steps_are_the_same(device, close, recipe, data):
     close(here, losses(recipe, data, device), 1e-4)
 
 
+@pytest.mark.slow
 def test_micro_batches_change_nothing(device, close, recipe, data):
     divided = replace(recipe, micro_batches=3)
     close(losses(recipe, data, "cpu"), losses(divided, data, device), 1e-4)

@@ -160,6 +160,7 @@ def test_two_vocabularies_of_subwords_stay_two(in_node, subwords):
     assert_equal(translator, ["hund"], in_node(translator, ["hund"]))
 
 
+@pytest.mark.slow
 def test_subwords_are_those_of_python_whatever_the_text(in_node, subwords):
     translator = with_random_weights(subwords, subwords, max_len=100_000, d_model=4, n_heads=1)
     texts = [text for text in FOR_BYTES if subwords.split(text)]

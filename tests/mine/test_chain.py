@@ -19,6 +19,7 @@ def parts(request, solved):
         yield library
 
 
+@pytest.mark.slow
 def test_all_parts_together_equal_the_course(parts, capsys):
     chain.compare_with_course()
     shown = capsys.readouterr().out
@@ -34,6 +35,7 @@ def test_a_difference_is_shown(solved_but, capsys):
     )
 
 
+@pytest.mark.slow
 def test_two_sentences_are_memorised(parts, capsys):
     chain.overfit_two_sentences()
     shown = capsys.readouterr().out

@@ -32,6 +32,7 @@ def in_work(work, monkeypatch):
     return work
 
 
+@pytest.mark.slow
 def test_it_shows_whose_each_part_is_what_is_next_and_what_was_tried(in_work, capsys):
     in_work.answer("06.padding_mask", MASK)
     assert cli.main(["mine"]) == 0
@@ -43,6 +44,7 @@ def test_it_shows_whose_each_part_is_what_is_next_and_what_was_tried(in_work, ca
     assert "✓ padding_mask" in shown
 
 
+@pytest.mark.slow
 def test_as_a_page_the_learners_parts_are_filled_and_the_others_dashed(in_work, capsys):
     in_work.answer("06.padding_mask", MASK)
     assert cli.main(["mine", "--no-trial", "--page", "mine.html"]) == 0
@@ -82,6 +84,7 @@ def run_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_page_has_the_weights_of_the_run(run_folder, solved):
     page = own_page(run_folder, solved)
     assert "has written a Transformer" in page
@@ -114,6 +117,7 @@ def test_weights_of_another_size_are_no_model_of_ones_own(run_folder, solved, tm
         own_page(file, solved)
 
 
+@pytest.mark.slow
 def test_course_train_mine_trains_the_learners_parts(in_work, capsys, monkeypatch, solved):
     in_work.answer("06.padding_mask", MASK)
     used = []
@@ -141,6 +145,7 @@ def test_what_an_own_step_has_no_argument_for_is_refused(in_work, capsys, more):
     assert "your own train_step and learning rate" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_right_is_not_sunk_by_an_earlier_part_of_the_learners(solved_but):
     wrong = solved_but(lesson_04=changed("04", " / math.sqrt(query.size(-1))", ""))
     block = wrong.module("07").EncoderBlock

@@ -71,6 +71,7 @@ def recipe_of(recipe):
     return replace(recipe, train_size=300, valid_size=20, model=model, valid_every=3)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_goes_on_to_the_bit(tmp_path, solved):
     recipe = recipe_of(load_recipe("mine"))
 
@@ -133,6 +134,7 @@ def test_a_part_that_is_wrong_in_a_model_is_found(solved_but, name):
     assert finding.slow == 0
 
 
+@pytest.mark.slow
 def test_a_slow_part_is_found_and_the_others_are_right(solved_but, monkeypatch):
     monkeypatch.setattr("course_lib.mine.trial.SIZES", ((2, 3, 3),))
     loop = "sum(range(8_000_000))\n        return self.contract("
@@ -161,6 +163,7 @@ def test_a_part_with_other_parameters_is_refused(config, solved_but):
         own_transformer(config, library)
 
 
+@pytest.mark.slow
 def test_a_part_that_sets_the_seed_is_found(solved_but):
     source = changed(
         "03", "hidden = self.expand(x)", "torch.manual_seed(0)\n        hidden = self.expand(x)"

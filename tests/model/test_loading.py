@@ -15,6 +15,7 @@ TINY = TransformerConfig(
 )
 
 
+@pytest.mark.slow
 def test_a_model_made_without_memory_computes_as_before_once_it_has_the_weights(
     make_model, make_batch
 ):

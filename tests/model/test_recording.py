@@ -113,6 +113,7 @@ def test_each_of_nested_recordings_has_the_last_pass_of_its_block(make_model, ma
     assert [each.encoder.shape[-1] for each in (outer, inner, of_other)] == [2, 3, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_messages")
 def test_threads_that_share_a_model_record_their_own_calls_and_leave_nothing(
     make_model, make_tokens

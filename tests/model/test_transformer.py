@@ -436,6 +436,7 @@ def test_bfloat16_stays_close_to_float32(make_model, make_batch, attention):
     assert (mixed - exact).abs().max() < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.usefixtures("own_messages")
 def test_a_model_can_be_exported_for_batches_of_any_size(make_model, make_batch, strict):
@@ -448,6 +449,7 @@ def test_a_model_can_be_exported_for_batches_of_any_size(make_model, make_batch,
     torch.testing.assert_close(exported(*other), model(*other))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_messages")
 def test_a_model_can_be_vectorised_and_compiled_as_one_graph(make_model, make_batch):
     model = make_model(TINY)

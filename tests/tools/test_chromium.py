@@ -30,6 +30,7 @@ def test_without_playwright_it_says_what_to_install(monkeypatch):
         pass
 
 
+@pytest.mark.slow
 def test_a_browser_that_does_not_start_is_named():
     # In a process of its own: another test may have a browser open in this one.
     code = "from tools.chromium import start_chromium; start_chromium().__enter__()"

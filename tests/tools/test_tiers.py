@@ -87,11 +87,10 @@ def test_the_other_tier_runs_slow_tests_and_long_lessons_whole(run):
 def test_files_that_changed_after_make_test_passed_are_checked_again(tmp_path, monkeypatch):
     monkeypatch.setattr(tiers, "ROOT", tmp_path)
     monkeypatch.setattr(tiers, "PASSED", tmp_path / ".passed")
-    monkeypatch.setattr(tiers, "COVERED", tmp_path / ".coverage")
-    (tmp_path / ".coverage").write_text("")
+    monkeypatch.delenv("CI", raising=False)
     for command in (["init", "-q"], ["config", "core.excludesFile", "/dev/null"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    (tmp_path / ".gitignore").write_text(".passed\n.coverage\n")
+    (tmp_path / ".gitignore").write_text(".passed\n")
     (tmp_path / "code.py").write_text("x = 1\n")
     assert tiers.main([]) == 1
     assert tiers.main(["--passed"]) == 0
@@ -104,8 +103,22 @@ def test_files_that_changed_after_make_test_passed_are_checked_again(tmp_path, m
     assert tiers.main([]) == 1
     (tmp_path / "new.py").unlink()
     assert tiers.main([]) == 0
-    os.utime(tmp_path / ".coverage", (2e9, 2e9))  # another run has measured since
-    assert tiers.main([]) == 1
+
+
+@pytest.mark.parametrize(("measured", "missing"), [(1e9, False), (2e9, True), (None, True)])
+def test_in_ci_what_make_test_covered_must_be_known(tmp_path, monkeypatch, measured, missing):
+    monkeypatch.setattr(tiers, "state_of_files", lambda: "these")
+    monkeypatch.setattr(tiers, "PASSED", tmp_path / ".passed")
+    monkeypatch.setattr(tiers, "COVERED", tmp_path / ".coverage")
+    monkeypatch.setenv("CI", "true")
+    assert tiers.main(["--passed"]) == 0
+    os.utime(tiers.PASSED, (1.5e9, 1.5e9))
+    if measured is not None:
+        tiers.COVERED.write_text("")
+        os.utime(tiers.COVERED, (measured, measured))  # 2e9: another run has measured since
+    assert tiers.main([]) == missing
+    monkeypatch.delenv("CI")
+    assert tiers.main([]) == 0
 
 
 @pytest.mark.slow

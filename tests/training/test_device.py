@@ -49,6 +49,7 @@ def test_bf16_is_chosen_only_where_the_processor_is_faster_with_it(
     assert choose_precision("bf16", "cpu") == "bf16"
 
 
+@pytest.mark.slow
 def test_the_speed_up_is_that_of_the_fastest_products(monkeypatch):
     durations = iter([9.0, 9.0, 1.0, 2.0] + [3.0, 3.0] * 6)
     clock = iter(

@@ -82,6 +82,7 @@ def test_every_listed_field_can_be_set_to_what_it_is(name):
     assert dict(list_settings(again)) == dict(list_settings(recipe))
 
 
+@pytest.mark.slow
 def test_set_reaches_the_run_and_a_resumed_run_must_have_the_same(at_home, capsys):
     settings = ["--set", "lr=1e-3", "--set", "model.d_ff=8"]
     assert main(["train", "toy", *settings, "--max-steps", "2", "--out", "run"]) == 0

@@ -125,6 +125,7 @@ def test_a_notebook_stores_each_picture_once_and_widgets_keep_a_still():
     assert WIDGET_VIEW in outputs[2][0].data
 
 
+@pytest.mark.slow
 def test_the_rare_colours_of_a_picture_of_many_shades_stay_themselves():
     ax = new_axes()
     for i, colour in enumerate(LINES):

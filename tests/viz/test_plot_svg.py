@@ -26,6 +26,7 @@ def attention(length: int = 3):
     return plot_attention(weights, words, words)
 
 
+@pytest.mark.slow
 def test_the_same_plot_has_the_same_text_and_another_has_another():
     assert to_svg(curves()) == to_svg(curves())
     assert to_svg(attention()) == to_svg(attention())

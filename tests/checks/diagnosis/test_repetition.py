@@ -1,5 +1,6 @@
 """A result that changes by itself is told as that, and by no name of an error."""
 
+import pytest
 import torch
 
 from course_lib.checks import load_item
@@ -35,6 +36,7 @@ def observed(item, subject):
     return diagnosis.observation and diagnosis.observation.name
 
 
+@pytest.mark.slow
 def test_what_is_kept_from_earlier_calls_is_told():
     assert observed("09.bucket", batches_kept) == "another_result"
     assert observed("14.align", links_kept) == "another_result"
@@ -44,6 +46,7 @@ def test_random_numbers_are_told():
     assert observed("06.padding_mask", shuffled_rows) == "another_result"
 
 
+@pytest.mark.slow
 def test_a_wrong_result_that_stays_the_same_is_not_told_as_one_that_changes():
     assert observed("06.padding_mask", inverted) != "another_result"
 

@@ -64,6 +64,7 @@ def test_an_unknown_error_is_given_no_name():
     assert diagnosis.misconceptions == ()
 
 
+@pytest.mark.slow
 def test_the_dtype_is_named_beside_an_unknown_error_and_does_not_explain_the_other_tests():
     item = load_item("06.padding_mask")
     diagnosis = diagnose(item, lambda tokens, pad_id: every_other_column(tokens, pad_id).float())

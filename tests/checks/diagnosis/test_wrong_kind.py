@@ -68,6 +68,7 @@ def makes_a_network_misspelt(d_model, d_ff, dropout=0.1):
     return FeedForwad(d_model, d_ff, dropout)  # noqa: F821
 
 
+@pytest.mark.slow
 def test_a_function_that_makes_modules_and_fails_is_told_its_own_error():
     report = check("03.feed_forward", makes_a_network_misspelt)
     assert report.misconception == "unknown_name" and "FeedForwad" in str(report)

@@ -173,6 +173,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.unmeasured  # two of them are 300,000 entries long
 @pytest.mark.parametrize("name", ODD)
 def test_a_strange_result_is_described(name):
@@ -191,7 +192,7 @@ def test_a_tensor_of_a_strange_subclass_is_its_numbers():
     [
         Unprintable(),
         Floods(),
-        Endless(),
+        pytest.param(Endless(), marks=pytest.mark.slow),
         Leaves(),
         Patches(),
         type("E" * 1_000_000, (Exception,), {})(),
@@ -382,6 +383,7 @@ def leaves_autocast_on(x):
     torch.autocast("cpu", dtype=torch.bfloat16).__enter__()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -410,6 +412,7 @@ def test_what_is_left_behind_changes_no_later_check(change):
     assert load_item("10.target_only_entropy").probes
 
 
+@pytest.mark.slow
 def test_a_recursion_without_a_limit_does_not_end_the_process():
     def endless(tokens, pad_id):
         sys.setrecursionlimit(10**9)
@@ -467,6 +470,7 @@ def compiled_in(file):
     return space["f"]
 
 
+@pytest.mark.slow
 def test_a_huge_number_on_the_line_is_left_out_and_a_slow_call_is_not_made_again():
     def huge(tokens, pad_id):
         n, small, nothing = 10**5000, 7, None

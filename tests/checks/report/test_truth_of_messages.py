@@ -195,6 +195,7 @@ def test_the_call_to_try_shows_dtypes_that_differ_also_where_digits_do():
     assert re.search(r"# got: .*torch\.float64", text)
 
 
+@pytest.mark.slow
 def test_a_test_of_which_all_calls_end_in_errors_may_fail_for_another_reason():
     def negative_without_a_mask(scores, mask=None):
         return scores.masked_fill(~mask, -1e9).softmax(dim=-1)
@@ -250,6 +251,7 @@ def test_a_size_that_another_axis_has_is_not_called_too_long_by_some_number():
     assert "5 and not 3: the size of another axis of the input" in text and "too long" not in text
 
 
+@pytest.mark.slow
 def test_a_column_too_many_after_the_right_tokens_is_told_as_that():
     def one_column_more(*args):
         found = greedy_decode(*args)
@@ -280,6 +282,7 @@ def test_two_errors_are_told_as_what_each_does_without_the_other():
     assert "Two errors at once. What each of them would do without the other:" in text
 
 
+@pytest.mark.slow
 def test_a_function_with_a_module_is_told_of_its_inputs_by_their_own_names():
     text = str(check("07.bug", without_memory, line_5))
     assert "stays the same when `memory` changes" in text
@@ -312,6 +315,7 @@ def test_a_result_that_depends_on_no_parameter_is_told_as_that_and_not_as_an_err
     assert "RuntimeError" not in text
 
 
+@pytest.mark.slow
 def test_an_error_that_the_check_raises_itself_is_not_told_as_one_of_the_code():
     text = str(check("08.tie", embedding_as_output))
     assert "Calling your code, or using what it made, raised RuntimeError" in text
@@ -329,11 +333,13 @@ def test_what_is_returned_for_an_unknown_figure_is_told(otherwise, told):
     assert told in str(report) and report.misconception != "whatever_is_asked"
 
 
+@pytest.mark.slow
 def test_the_type_of_a_tensor_without_axes_is_told_as_that_of_a_tensor():
     text = str(check("12.paired_bootstrap", wins_more))
     assert "expected a number, got a tensor of shape (), torch.bool" in text
 
 
+@pytest.mark.slow
 def test_a_mask_of_numbers_is_not_told_which_numbers_it_holds():
     def ones(tokens, pad_id):
         return torch.ones(len(tokens), 1, 1, tokens.size(1))
@@ -342,6 +348,7 @@ def test_a_mask_of_numbers_is_not_told_which_numbers_it_holds():
     assert "Your mask holds numbers, such as 1 and 0, instead of booleans." in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "item, subject",
     [

@@ -47,11 +47,13 @@ def test_one_german_sentence_has_one_translation(train):
     assert len(translations) < len(train)  # else nothing was compared
 
 
+@pytest.mark.slow
 def test_pairs_of_a_split_are_distinct(train_by_seed):
     for part in train_by_seed:
         assert len({pair.source for _, pair in part}) == len(part)
 
 
+@pytest.mark.slow
 def test_no_sentence_is_in_two_splits(train, others):
     seen = {pair.source for _, pair in train}
     for sampled in others.values():

@@ -447,6 +447,7 @@ def test_one_portuguese_sentence_has_one_translation(train):
     assert len(translations) < len(train)  # else nothing was compared
 
 
+@pytest.mark.slow
 def test_pairs_of_a_split_are_distinct(train_by_seed):
     for part in train_by_seed:
         assert len({pair.source for _, pair in part}) == len(part)
@@ -461,6 +462,7 @@ def test_no_sentence_is_in_two_splits(train, others):
         seen |= sources
 
 
+@pytest.mark.slow
 def test_held_out_combinations_occur_in_compositional_only(train, others):
     for meaning, _ in [*train, *others["valid"], *others["test"]]:
         assert not HELD_OUT & uses(meaning)
@@ -469,6 +471,7 @@ def test_held_out_combinations_occur_in_compositional_only(train, others):
     assert frozenset().union(*found) == HELD_OUT
 
 
+@pytest.mark.slow
 def test_no_frequent_word_is_only_in_compositional(train, others):
     for side in (0, 1):
         words = Counter(word for _, pair in train for word in pair[side])

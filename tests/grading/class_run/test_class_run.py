@@ -70,6 +70,7 @@ def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
     assert "gone wrong/masks.ipynb" in results[4].notes[0]
 
 
+@pytest.mark.slow
 def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook):
     first = grade(run, jail)
     sessions = []
@@ -100,6 +101,7 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
     assert run.result_file(looks_like_one) != run.result_file("x" * 253)
 
 
+@pytest.mark.slow
 def test_two_names_in_another_encoding_are_two_students(run, jail):
     for name in (b"M\xfcller", b"M\xe4ller"):
         shutil.copytree(run.incoming / "ana", run.incoming / os.fsdecode(name))
@@ -252,6 +254,7 @@ def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
     assert "=cmd()" not in text
 
 
+@pytest.mark.slow
 def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypatch):
     shutil.rmtree(incoming / "empty")
     shutil.rmtree(incoming / "gone wrong")
@@ -284,6 +287,7 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert f"Not in {incoming}, but with a result in {folder}: ana_998.json. course" in printed
 
 
+@pytest.mark.slow
 def test_the_last_line_is_a_command_that_works(incoming, jail, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "Jail", lambda trusted, begun: Borrowed(jail))
     results = tmp_path / "the results"

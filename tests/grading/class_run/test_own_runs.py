@@ -34,6 +34,7 @@ def graded(path, exercise, jail, **about):
     return grade_submission(path, exercise, jail=jail, secret=SECRET, **about)
 
 
+@pytest.mark.slow
 def test_a_run_beside_the_notebook_or_in_the_students_folder_counts(ana, exercise, jail):
     assert graded(ana, exercise, jail).points == 4
     (ana / "deeper").mkdir()
@@ -68,6 +69,7 @@ def test_the_notebooks_code_does_not_reach_the_files_of_the_run(ana, exercise, j
     assert item.status == "not yet" and "FileNotFoundError" in item.tests[0].difference
 
 
+@pytest.mark.slow
 def test_a_result_is_made_again_when_the_run_changes(ana, exercise, jail):
     first = graded(ana, exercise, jail)
     assert graded(ana, exercise, jail, known=first) is first

@@ -108,6 +108,7 @@ def test_every_change_is_kept_and_names_are_no_formulas(tmp_path):
         append_changes(tmp_path / "none", [])
 
 
+@pytest.mark.slow
 def test_course_grade_previews_changes_and_never_makes_them_without_a_word(
     tmp_path, notebook, jail, one_item, capsys, monkeypatch
 ):

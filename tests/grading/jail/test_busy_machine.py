@@ -30,6 +30,7 @@ def starved(monkeypatch):
     monkeypatch.setattr(session.Session, "usage", usage)
 
 
+@pytest.mark.slow
 def test_an_answer_that_sleeps_has_no_points_however_often_it_is_graded(graded, notebook, one_item):
     for _ in range(2):
         [item] = graded(sleeping(notebook, 60), one_item, limits=LIMITS).items
@@ -86,6 +87,7 @@ def test_the_clock_counts_no_time_in_which_others_had_the_processor(monkeypatch)
         clock(monkeypatch, real=99.0, processor=0.2, waited=98.0).left()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starved")
 def test_a_message_waits_as_an_answer_does_for_a_process_that_has_no_processor(jail):
     long = "# a cell longer than the buffer\n" * 100_000

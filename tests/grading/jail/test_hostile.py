@@ -490,6 +490,7 @@ def found():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", ["bubblewrap", "none"])
 def test_what_is_within_reach_without_the_jail_is_not_in_it(
     isolation, jail, outside, server, ipc_objects

@@ -64,6 +64,7 @@ def test_without_isolation_the_attempts_succeed(unlocked, tmp_path):
     Path("/usr/escaped").unlink(missing_ok=True)  # which root can write
 
 
+@pytest.mark.slow
 def test_the_isolation_is_known(unlocked, jail):
     assert unlocked.isolation == "none"
     assert jail.isolation == "bubblewrap"
@@ -124,6 +125,7 @@ def test_code_that_asks_for_many_threads_runs_on(session):
     assert answer.failure is None
 
 
+@pytest.mark.slow
 def test_a_cell_of_any_length_that_can_be_handed_in_runs(session):
     picture = "\u00e9" * (submission.MOST_BYTES // 2)
     assert session.run("one", f"picture = '{picture}'\ndef f(): return len(picture)", 10) is None
@@ -199,6 +201,7 @@ def threads(): return os.environ["RAYON_NUM_THREADS"]
     assert session.ask("threads", PLAINLY, Call(()), 5).value == "1"
 
 
+@pytest.mark.slow
 def test_a_session_that_takes_too_long_is_killed(session):
     start = time.monotonic()
     with pytest.raises(SessionEnded) as ended:
@@ -214,6 +217,7 @@ def test_processor_time_is_limited_and_waiting_is_not(session):
     assert session.run("works", "while True: pass", 0.2).kind == "TookTooLong"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("jail")  # or none works here
 def test_packages_may_lie_where_the_jail_has_its_own_folder(tmp_path, monkeypatch):
     (tmp_path / "only_there.py").write_text("x = 3")
@@ -246,6 +250,7 @@ def test_memory_is_limited(jail):
         assert session.run("cell", "x = bytearray(400 << 20)", 5).kind == "MemoryError"
 
 
+@pytest.mark.slow
 def test_a_server_that_has_died_is_started_again(jail):
     library = jail.library("engine", engine_files())
     for _ in range(2):  # so that a process that answers is there ahead of the next session
@@ -261,6 +266,7 @@ def test_a_server_that_has_died_is_started_again(jail):
         assert session.run("cell", "1", 5) is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("jail")  # or none works here
 def test_a_process_started_ahead_sees_its_own_library_or_ends():
     """After a, b, a the jail expects b; c comes instead."""
@@ -276,6 +282,7 @@ def test_a_process_started_ahead_sees_its_own_library_or_ends():
         wait_until(lambda: not server.children())
 
 
+@pytest.mark.slow
 def test_a_process_started_ahead_is_gone_with_the_server(jail):
     library = jail.library("engine", engine_files())
     for _ in range(2):
@@ -287,6 +294,7 @@ def test_a_process_started_ahead_is_gone_with_the_server(jail):
         assert session.run("cell", "1", 5) is None
 
 
+@pytest.mark.slow
 def test_a_server_that_has_begun_is_used_and_closed():
     with early_server(trusted=True) as begun, Jail(trusted=True, begun=begun) as jail:
         assert jail.server is begun
@@ -315,6 +323,7 @@ def test_the_stand_in_of_a_function_cannot_be_called_here():
         StandIn("f")()
 
 
+@pytest.mark.slow
 def test_an_installed_course_is_hidden(tmp_path, monkeypatch):
     (tmp_path / "course_lib").mkdir()
     monkeypatch.setattr(bubblewrap, "_site_packages", lambda: [str(tmp_path)])
@@ -329,6 +338,7 @@ def in_bubblewrap(folder, monkeypatch):
     return bubblewrap._in_bubblewrap([], folder, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -371,6 +381,7 @@ def test_a_folder_that_learners_could_read_is_refused(tmp_path, monkeypatch):
     bubblewrap.refuse_shown({"results": Path("/usr/src/x/results")})  # hidden with the clone
 
 
+@pytest.mark.slow
 def test_what_learners_pass_is_not_noted_as_progress_of_the_instructor(tmp_path, monkeypatch):
     _, environment = bubblewrap.server_command(tmp_path, 3, trusted=True)
     for name in ("COURSE_PROGRESS", "HOME"):

@@ -251,6 +251,7 @@ def hand_in(graded):
     return grade
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVASIONS)
 def test_what_is_ready_made_has_no_points_however_it_is_called(name, hand_in):
     item_id, source, called = EVASIONS[name]
@@ -318,6 +319,7 @@ class EncoderBlock(EncoderParts):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANEW)
 def test_source_of_what_is_withheld_that_runs_anew_earns_nothing(name, hand_in):
     [item] = hand_in("07.encoder_block", f"import torch\n{ANEW[name]}{ENCODER}").items

@@ -91,6 +91,7 @@ def exported():
         return {(row["student"], row["item"]): row for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 def test_marks_given_in_formgrader_reach_export_and_report(grade, masks, capsys):
     grade(result_of(masks, points={"06.padding_mask": 2.0}, written="Because."))
     assert export() == 1
@@ -110,6 +111,7 @@ def test_marks_given_in_formgrader_reach_export_and_report(grade, masks, capsys)
     assert len(csv_files([assignment])["to_mark.csv"]) == 1
 
 
+@pytest.mark.slow
 def test_reading_the_marks_changes_no_byte_of_the_gradebook(grade, masks):
     grade(result_of(masks, written="Because."))
     mark(2)
@@ -118,6 +120,7 @@ def test_reading_the_marks_changes_no_byte_of_the_gradebook(grade, masks):
     assert hashlib.sha256(Path("course/gradebook.db").read_bytes()).digest() == before
 
 
+@pytest.mark.slow
 def test_what_could_not_be_run_or_read_gets_its_marks_from_formgrader(grade, masks):
     grade(result_of(masks, points={"06.bug": None}), unreadable(masks, "ben"))
     assert marks()[0] == {"ana": None, "ben": None}
@@ -129,6 +132,7 @@ def test_what_could_not_be_run_or_read_gets_its_marks_from_formgrader(grade, mas
     assert marks()[0]["ben"] == len(masks.tasks)
 
 
+@pytest.mark.slow
 def test_names_that_nbgrader_does_not_take_find_their_marks(grade, masks):
     names = ["O'Neil, Jr", "=cmd()", "two\nlines"]
     grade(*(result_of(masks, name, written="Because.") for name in names))

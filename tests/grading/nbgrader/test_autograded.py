@@ -161,6 +161,7 @@ def test_a_plain_block_is_nothing_but_text(text):
     assert "".join(shown.get_text().split()) == kept
 
 
+@pytest.mark.slow
 def test_nothing_that_a_learner_writes_is_more_than_text(masks, autograded, harmless, tmp_path):
     result = result_of(masks, written=EVERYTHING, note=EVERYTHING)
     code = {"06-padding-mask-answer": f"padding_mask = '''{EVERYTHING}'''\n{EVERYTHING}"}

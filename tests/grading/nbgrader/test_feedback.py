@@ -69,6 +69,7 @@ def test_the_page_shows_marks_comments_and_what_the_checks_found(feedback):
     assert len(page.find_all("details")) >= 15  # the hints are still there
 
 
+@pytest.mark.slow
 def test_the_scores_on_top_name_the_items_and_say_with_a_mark_what_is_right(feedback):
     page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
     entries = [(entry.a.text, " ".join(entry["class"])) for entry in page.select("#toc li[class]")]

@@ -180,6 +180,7 @@ def test_marks_and_comments_of_a_person_survive_a_regrade(store, masks, gradeboo
     assert book.find_submission("06_masks", "ana").score == 4.5
 
 
+@pytest.mark.slow
 def test_a_mark_stays_but_is_shown_for_review_where_the_work_has_changed(store, masks, gradebook):
     store(result_of(masks, written="Because."), written="Because.")
     mark(gradebook(), WRITTEN, 2)

@@ -48,6 +48,7 @@ def test_a_cell_that_goes_wrong_costs_the_others_nothing(name, graded, notebook,
     assert points(graded(handed_in, three_items)) == THREE
 
 
+@pytest.mark.slow
 def test_the_definitions_of_a_cell_that_is_stopped_count(graded, notebook, three_items):
     for ending in ("while True: pass", "import os; os._exit(0)"):
         answers = {name: f"{source}\n{ending}" for name, source in RIGHT.items()}
@@ -56,6 +57,7 @@ def test_the_definitions_of_a_cell_that_is_stopped_count(graded, notebook, three
         assert "Only its definitions count." in result.notes[0]
 
 
+@pytest.mark.slow
 def test_a_cell_whose_definitions_take_too_long_costs_its_time_twice_and_no_more(
     graded, notebook, three_items
 ):
@@ -142,6 +144,7 @@ OVERWRITING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OVERWRITING)
 @pytest.mark.parametrize("change", [lambda notebook: notebook, "without_any_id"])
 def test_a_cell_further_down_takes_nothing_away_that_the_learner_s_check_saw(
@@ -182,6 +185,7 @@ def test_cells_that_fail_crowd_out_no_other_note(graded, notebook, one_item, mon
 WRONG = {name: source.replace("return", "return 0 *") for name, source in RIGHT.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scratch", "twice"),
     [
@@ -284,6 +288,7 @@ def cross_attention_weights(query, key, source, pad_id):
 """
 
 
+@pytest.mark.slow
 def test_the_wrong_line_must_be_a_number_and_the_right_one(graded, notebook, masks):
     for line in ("True", "4", "'5'", "None", "[5]", "float('nan')"):
         source = f"def wrong_line():\n    return {line}\n{BUG_FIXED}"
@@ -307,6 +312,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 def test_odd_results_earn_nothing_and_stop_nothing(graded, notebook, one_item):
     for odd in ODD:
         source = f"def padding_mask(tokens, pad_id):\n    return {odd}"
@@ -639,6 +645,7 @@ def test_an_answer_in_words_in_a_code_cell_is_to_be_marked(name, new, graded, no
     assert not any("is missing" in n or "SyntaxError" in n for n in result.notes if "written" in n)
 
 
+@pytest.mark.slow
 def test_scratch_code_below_a_question_in_words_is_no_answer(graded, notebook, masks):
     code = "# the mask of two sentences\nx = torch.ones(2, 5)\nfor row in x: print(row)"
     for source in (code, "padding_mask(tokens, 0).shape", "# print(x.shape)", "import math"):
@@ -719,6 +726,7 @@ def padding_mask(tokens, pad_id):
     assert (item.points, item.flags) == (0.0, (NO_THREAD,))
 
 
+@pytest.mark.slow
 def test_each_answer_in_code_has_an_id_of_its_own(graded, notebook, three_items):
     first = graded(answered(notebook, RIGHT), three_items).items
     again = answered(notebook, {**RIGHT, "06-causal-mask-answer": "causal_mask = 3"})
@@ -738,6 +746,7 @@ def test_an_item_that_is_not_run_keeps_its_flags(graded, notebook, three_items, 
     assert item.status == "not run" and any("ctypes" in flag for flag in item.flags)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded, notebook, masks):
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.8)")
     result = graded(slow, masks, limits=replace(SHORT, run=0.8))
@@ -750,12 +759,14 @@ def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded
     )
 
 
+@pytest.mark.slow
 def test_time_is_given_for_each_time_that_the_cells_run(graded, notebook, masks):
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
     result = graded(slow, masks, limits=replace(SHORT, run=3.0))
     assert not any(item.status == "not run" for item in result.items)
 
 
+@pytest.mark.slow
 def test_a_submission_has_no_more_time_for_more_items(graded, notebook, masks):
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(0.7)")
     start = time.monotonic()

@@ -133,6 +133,7 @@ def test_of_many_modules_beside_a_notebook_few_are_read(tmp_path, monkeypatch):
     assert (len(found), len(read)) == (5, 50)
 
 
+@pytest.mark.slow
 def test_of_many_notebooks_only_the_best_is_kept_in_memory(tmp_path, notebook, masks):
     notebook["cells"].append({"cell_type": "code", "source": "#" * (1 << 20), "metadata": {}})
     text = json.dumps(notebook)

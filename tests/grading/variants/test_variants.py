@@ -140,6 +140,7 @@ def test_what_can_t_be_drawn_is_refused(lesson, number, message):
 # What is written
 
 
+@pytest.mark.slow
 def test_every_lesson_s_exercise_can_be_written_as_variants_but_the_last_one_s(tmp_path):
     drawn = write_variants(EXERCISES, tmp_path, ASSIGNMENTS, number=4, seed="2026-autumn")
     assert [name for name, choices in drawn.items() if not choices] == ["15_museum"]
@@ -283,6 +284,7 @@ def test_a_list_of_groups_names_a_folder_whatever_its_spaces_and_accents(
 # What it earns
 
 
+@pytest.mark.slow
 def test_the_own_solution_earns_its_points_and_the_public_one_is_flagged(
     jail, hiding, released, tmp_path
 ):
@@ -306,6 +308,7 @@ def test_a_public_notebook_is_named_and_gets_no_silent_0(jail, notebook, release
     assert "was the public exercise handed in" in result.notes[0]
 
 
+@pytest.mark.slow
 def test_formgrader_shows_the_variant_that_a_student_was_given(hiding, released, tmp_path):
     incoming = handed_in(tmp_path / "incoming", own=answered(hiding[0], HIDES))
     exercise = load_exercise(EXERCISES, "06_masks")

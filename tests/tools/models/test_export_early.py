@@ -11,6 +11,7 @@ from course_lib.training.runs.checkpoint import EARLY
 from tools.models import export_early
 
 
+@pytest.mark.slow
 def test_the_early_translators_are_three_models_that_are_unsure():
     early, sure = load_early_translators(), load_translator()
     texts = [pair.source_text for pair in load_corpus("grammar_de_en").pairs("test", 5)]
@@ -22,6 +23,7 @@ def test_the_early_translators_are_three_models_that_are_unsure():
     assert not torch.equal(first, second)
 
 
+@pytest.mark.slow
 def test_the_early_translators_are_stored_so_that_a_wheel_compresses_them():
     for translator in load_early_translators():
         weights = torch.cat([each.flatten() for each in translator.model.parameters()])

@@ -91,6 +91,7 @@ def test_the_command_writes_all_minutes_and_is_then_content(small_map, monkeypat
     assert with_minutes(page) == page
 
 
+@pytest.mark.slow
 def test_a_lesson_is_run_up_to_the_end_of_a_stop_and_no_further(small_map):
     assert [cell.id for cell in up_to(small_lesson(), ("Q1a",)).cells][-1] == "rest"
     assert [cell.id for cell in up_to(small_lesson(), (OPENING,)).cells][-1] == "first"

@@ -258,6 +258,7 @@ def curve(end: float = 2.0, *, name: str = "ours"):
     return NotebookNode(output_type="display_data", data=plot_data(stored(ax), "Two."), metadata={})
 
 
+@pytest.mark.slow
 def test_a_plot_that_another_processor_rounds_is_the_same() -> None:
     assert differences([curve(2.0001)], [curve()]) == []
     assert only_rounded([curve(2.0001)], [curve()])
@@ -281,6 +282,7 @@ def test_a_heat_map_turned_round_is_another() -> None:
     assert found.startswith("output 1, plot: a cell has changed by 0.10")
 
 
+@pytest.mark.slow
 def test_a_line_that_ends_elsewhere_is_another() -> None:
     [found] = differences([curve(2.2)], [curve()])
     assert re.fullmatch(r"output 1, plot: a mark has moved by \d+\.\d+ > 4\.0", found)
@@ -301,6 +303,7 @@ def test_a_plot_with_another_mark_is_another() -> None:
     assert re.fullmatch(r"output 1, plot: stored \d+ marks, now \d+ others", found)
 
 
+@pytest.mark.slow
 def test_of_a_plot_of_what_was_trained_the_size_is_compared() -> None:
     assert differences([curve(0.5)], [curve()], trained=True) == []
     assert only_rounded([curve(0.5)], [curve()], trained=True)

@@ -203,6 +203,7 @@ def contents(path):
         return tensors, json.loads(file.metadata()["course"])
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_noticed(translator, tmp_path):
     path = tmp_path / "m.safetensors"
     save_checkpoint(path, translator, info={"seed": 1})

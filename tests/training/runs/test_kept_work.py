@@ -60,6 +60,7 @@ def goes_on_to(whole, recipe, folder):
     assert torch.equal(torch.cat([p.flatten() for p in best.parameters()]), weights(whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, BrokenPipeError])
 @pytest.mark.parametrize("where", ["on_step", "on_epoch", "validate"])
 def test_what_a_callback_or_a_validation_raises_costs_no_step(

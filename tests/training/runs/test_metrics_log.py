@@ -40,6 +40,7 @@ def test_a_history_is_what_the_run_was(toy, tmp_path):
     assert log.summary.startswith("recipe toy on toy, seed 0: 4 of 4 steps in 0.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["cosine", "inverse_sqrt", "one_cycle", "constant"])
 @pytest.mark.parametrize("length", [{"max_steps": 8}, {"minutes": 0.005}])
 def test_the_learning_rates_are_those_that_the_optimiser_had(toy, tmp_path, schedule, length):
@@ -58,6 +59,7 @@ def test_the_learning_rates_are_those_that_the_optimiser_had(toy, tmp_path, sche
     assert read_metrics_log(tmp_path).learning_rates == rates
 
 
+@pytest.mark.slow
 def test_a_run_of_some_minutes_says_of_how_many(toy, tmp_path):
     train(toy, RunOptions(minutes=0.01), folder=tmp_path)
     log = read_metrics_log(tmp_path)
@@ -151,6 +153,7 @@ def test_a_run_without_a_step_says_when_to_try_again(toy, tmp_path, monkeypatch,
         read_metrics_log(tmp_path)
 
 
+@pytest.mark.slow
 def test_plot_draws_into_the_folder_of_the_run(folder, capsys):
     assert cli.main(["plot", str(folder)]) == 0
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
@@ -160,6 +163,7 @@ def test_plot_draws_into_the_folder_of_the_run(folder, capsys):
     assert str(folder / "curves.html") in printed
 
 
+@pytest.mark.slow
 def test_plot_compares_runs_here_or_where_it_is_told(folder, toy, tmp_path, monkeypatch):
     train(toy, RunOptions(max_steps=2), folder=tmp_path / "second")
     monkeypatch.chdir(tmp_path)
@@ -170,6 +174,7 @@ def test_plot_compares_runs_here_or_where_it_is_told(folder, toy, tmp_path, monk
     assert Path("new/folder/curves.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("browser", [True, False])
 def test_plot_opens_the_page_where_there_is_a_browser(folder, monkeypatch, capsys, browser):
     opened = []

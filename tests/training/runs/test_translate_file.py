@@ -77,6 +77,7 @@ def test_warnings_name_their_line_even_in_a_later_chunk(translator, monkeypatch)
     assert warnings == ["line 2: cut off: the model generated no end of sentence"]
 
 
+@pytest.mark.slow
 def test_a_line_that_is_too_long_is_truncated_with_a_warning(translator):
     longest = translator.model.config.max_len
     output, warnings = lines_of(translator, ["a", "b " * (longest + 5)])
@@ -85,6 +86,7 @@ def test_a_line_that_is_too_long_is_truncated_with_a_warning(translator):
     assert warnings[0] == expected
 
 
+@pytest.mark.slow
 def test_no_more_lines_are_read_than_the_block_under_way_needs(translator, monkeypatch):
     monkeypatch.setattr(translate_file, "SORT_WINDOW", 400)
     read = 0
@@ -100,6 +102,7 @@ def test_no_more_lines_are_read_than_the_block_under_way_needs(translator, monke
     assert sizes == [128, 256, 400, 400] and read == sum(sizes)
 
 
+@pytest.mark.slow
 def test_a_bar_appears_on_a_terminal_only(translator, monkeypatch, capsys):
     def bar_of(lines):
         list(translate_lines(translator, lines, decoding=Decoding(), warn=print, total=200))
@@ -147,6 +150,7 @@ def run(at_home, toy):
     return at_home / "run"
 
 
+@pytest.mark.slow
 def test_translate_reads_a_file_and_writes_as_many_lines(run, at_home, capsys):
     (at_home / "in.txt").write_text("a b\n\nc a zebra\n", encoding="utf-8")
     assert main(["translate", "--run", "run", "--input", "in.txt", "--output", "out.txt"]) == 0
@@ -162,6 +166,7 @@ def test_translate_reads_a_file_and_writes_as_many_lines(run, at_home, capsys):
     assert capsys.readouterr().out.split("\n")[0] == first
 
 
+@pytest.mark.slow
 def test_translate_reads_standard_input_and_gz(run, at_home, capsys, monkeypatch):
     text = b"a b\n\nc a\n"
     (at_home / "in.txt.gz").write_bytes(gzip.compress(text))
@@ -254,6 +259,7 @@ def test_what_translate_cannot_do_is_told_in_one_line(run, at_home, capsys, argu
     assert message in err.splitlines()[-1] and "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_run_with_one_vocabulary_of_subwords_comes_back_from_its_checkpoint(toy, tmp_path):
     model = {**toy.model, "tying": "all"}
     recipe = replace(toy, tokens="bpe", shared_vocabulary=True, vocab_size=300, model=model)

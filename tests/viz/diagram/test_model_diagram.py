@@ -88,6 +88,7 @@ def test_a_long_sentence_is_refused(own_messages):
         model_diagram(make_translator(), "hund " * 21)
 
 
+@pytest.mark.slow
 def test_a_step_that_is_not_there_is_the_nearest_one():
     first, last = (model_diagram(make_translator(), TEXT, step=step) for step in (-1, 99))
     assert (first.shown, last.shown) == (0, len(last.steps) - 1)

@@ -314,6 +314,7 @@ def test_given_axes_are_drawn_on():
     assert plot_attention(KNOWN, QUERIES, KEYS, ax=ax) is ax
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [2, 6, 12, 40, 90])
 def test_token_labels_never_overlap(length):
     tokens = [f"Wörterbuch{i}" for i in range(length)]
@@ -351,6 +352,7 @@ def test_a_head_is_headed_by_its_name_and_its_uniform_rows_are_faded():
         plot_heads(heads, QUERIES, KEYS, names=["who"])
 
 
+@pytest.mark.slow
 def test_up_to_sixteen_words_of_a_head_are_all_written():
     words = [f"w{i}" for i in range(11)]
     figure = plot_heads(random_weights(8, 11, 11), words, words)

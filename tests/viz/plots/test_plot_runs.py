@@ -60,6 +60,7 @@ def test_a_run_in_progress_shows_how_far_there_is_to_go(make_run):
     assert ax.get_xlim()[1] >= 200
 
 
+@pytest.mark.slow
 def test_in_a_single_run_colours_distinguish_training_and_validation(make_run):
     figure = plot_runs([make_run()])
     each, mean, validation = axes_of(figure)["Loss"].lines

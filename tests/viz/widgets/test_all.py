@@ -96,6 +96,7 @@ def test_every_change_of_a_control_changes_the_picture_and_its_alt_text(made):
         assert 'role="status"' in shown.status.value
 
 
+@pytest.mark.slow
 def test_the_stored_form_is_a_picture_and_an_alt_text_with_a_number(made):
     data, _ = made[0]._repr_mimebundle_(include=None, exclude=None)
     assert set(data) == {WIDGET_VIEW, "text/html", "text/plain"}

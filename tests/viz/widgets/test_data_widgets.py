@@ -35,6 +35,7 @@ def test_only_a_residual_keeps_the_gradient_through_depth():
         assert 0.3 < stack_gradients(48, residual=True, norm=norm)[0] < 10
 
 
+@pytest.mark.slow
 def test_the_gradient_that_dies_stands_beside_those_that_do_not_which_end_at_the_first_layer():
     figure, words = depth_widget().draw(depth=12, norm="pre")
     assert figure.get_suptitle() == (
@@ -169,6 +170,7 @@ def test_the_line_to_get_below_has_the_name_that_the_caller_gives():
     assert shown.alt.endswith("the loss is 0.50, below the target-only baseline of 1.")
 
 
+@pytest.mark.slow
 def test_the_curve_moves_while_a_model_trains():
     pictures = []
 
@@ -238,6 +240,7 @@ def test_each_schedule_is_passed_what_it_requires():
         assert [rate(int(s)) for s in steps] == pytest.approx(list(rates))
 
 
+@pytest.mark.slow
 def test_every_step_of_a_run_has_its_rate_from_the_first_to_the_last():
     shown = schedule_widget({"paper": inverse_sqrt_lr})
     for log_axes in (False, True):

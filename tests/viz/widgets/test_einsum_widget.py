@@ -19,6 +19,7 @@ def shape_by_torch(subscripts):
     return tuple(torch.einsum(subscripts, *tensors).shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subscripts", [*EXAMPLES, "ab,bc,cd->ad", "zz->z", "Ab->bA", "i->"])
 def test_the_result_has_the_shape_that_pytorch_gives(subscripts):
     shown = einsum_widget()

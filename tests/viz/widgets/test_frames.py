@@ -111,6 +111,7 @@ def draw(depth=3, norm="post"):
     return ax, f"A line up to {depth} with {norm}-norm."
 
 
+@pytest.mark.slow
 def test_an_output_has_frames_only_where_it_is_stored(monkeypatch):
     figure = interact(draw, depth=(1, 3), norm=["pre", "post"])
     assert "data-frames" not in figure._repr_mimebundle_()[0]["text/html"]

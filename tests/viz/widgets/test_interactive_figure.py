@@ -129,6 +129,7 @@ def test_pictures_that_are_yielded_are_shown_as_they_come():
     assert shown.alt == "A line up to 4 with post-norm."
 
 
+@pytest.mark.slow
 def test_the_last_picture_yielded_before_an_error_stays():
     def draw_up_to(depth=2):
         for i in range(7, 8 + depth):

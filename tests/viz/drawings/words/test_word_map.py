@@ -51,6 +51,7 @@ def dots(panel):
     )
 
 
+@pytest.mark.slow
 def test_distances_on_the_page_are_distances_in_the_plane(panel):
     ratio = torch.pdist(dots(panel)) / torch.pdist(POINTS)
     assert ratio.max() / ratio.min() < 1.05
@@ -155,6 +156,6 @@ def test_what_cannot_be_drawn_is_refused(own_messages):
         draw(points=POINTS[:8])
     with pytest.raises(ValueError, match="the same one for all words"):
         draw(points=torch.ones(9, 2))
-    crowd = torch.randn(150, 2, generator=torch.Generator().manual_seed(0))
+    crowd = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match="choose fewer"):
-        draw(["crowded"] * 150, crowd, groups=["a"] * 150, lit="a")
+        draw(["crowded"] * 60, crowd, groups=["a"] * 60, lit="a")
