@@ -11,6 +11,7 @@ from course_lib.checks.conventions import under_conventions
 from course_lib.checks.diagnosis.diagnose import SEED, diagnose, passes
 from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
+from course_lib.checks.items.cases import Versions
 from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
 from course_lib.checks.report.course_parts import judge_with_course_parts
 from course_lib.checks.report.earlier_answer import blame_earlier_answer
@@ -21,7 +22,7 @@ from course_lib.errors import CourseError
 from course_lib.wording import did_you_mean
 
 MOST_SEED = 2**63
-__all__ = ["TABLE", "NotPassed", "Progress", "check", "load_item", "load_items"]
+__all__ = ["TABLE", "NotPassed", "Progress", "check", "load_item", "load_items", "versions"]
 
 
 class NotPassed(CourseError):
@@ -68,9 +69,25 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
         raise CourseError(
             f"expected an item that is checked automatically, got {item_id!r}: a person marks it"
         )
+    return cast(Item, _module(item_id).item)
+
+
+def _module(item_id: str) -> Any:
     lesson, name = item_id.split(".")
-    module = import_module(f"course_lib.checks.items.{TOPICS[lesson]}.{name}")
-    return cast(Item, module.item)
+    return import_module(f"course_lib.checks.items.{TOPICS[lesson]}.{name}")
+
+
+def versions(item_id: str) -> dict[str, Callable[..., Any]]:
+    """The versions of a function that an item such as "06.cases" asks for tests of, by letter.
+
+    Raises:
+        CourseError: there is no such item, or it asks for something else.
+    """
+    load_item(item_id)  # which says what is wrong with the id
+    if TABLE[item_id].kind != "cases":
+        known = ", ".join(entry.id for entry in TABLE.values() if entry.kind == "cases")
+        raise CourseError(f"expected an item that asks for test cases ({known}), got {item_id!r}")
+    return cast(Versions, _module(item_id).versions).by_letter()
 
 
 @cache  # so that the reference's answers to a variant's calls are computed once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-ItemKind = Literal["code", "bug", "run", "written"]
+ItemKind = Literal["code", "bug", "cases", "run", "written"]
 
 TOPICS = {
     "01": "positional_encoding",
@@ -28,9 +28,9 @@ TOPICS = {
 class Entry(NamedTuple):
     """An item's row: difficulty and importance run from 1 to 5.
 
-    ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "run" is an answer
-    about one's own run, checked against its log and weights, and "written" is an answer in words,
-    marked by a person.
+    ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "cases" are
+    tests against wrong versions of a function, "run" is an answer about one's own run, checked
+    against its log and weights, and "written" is an answer in words, marked by a person.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Entry(NamedTuple):
         kinds = {
             "code": "code",
             "bug": "spot the bug",
+            "cases": "write the tests",
             "run": "your own run",
             "written": "📝 in your own words",
         }
@@ -82,11 +83,12 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("03.add_norm", "Residual connection, then norm", "code", 2, 5, 10, 4),
     ("03.bug", "A residual connection gone wrong", "bug", 3, 4, 10, 2),
     ("03.why_not_batch", "Why not BatchNorm", "written", 2, 4, 10, 2),
-    ("04.scaled_dot_product_attention", "Attention in four lines", "code", 2, 5, 15, 4),
-    ("04.split_heads", "Split into heads", "code", 2, 4, 5, 2),
-    ("04.merge_heads", "Merge the heads", "code", 2, 4, 5, 2),
-    ("04.multi_head_attention", "All heads together", "code", 3, 5, 15, 4),
+    ("04.scaled_dot_product_attention", "Attention in four lines", "code", 2, 5, 15, 3),
+    ("04.split_heads", "Split into heads", "code", 2, 4, 5, 1),
+    ("04.merge_heads", "Merge the heads", "code", 2, 4, 5, 1),
+    ("04.multi_head_attention", "All heads together", "code", 3, 5, 15, 3),
     ("04.bug", "Right shapes, wrong numbers", "bug", 3, 4, 15, 2),
+    ("04.cases", "One case against five wrong attentions", "cases", 3, 4, 20, 4),
     ("04.why_the_root", "Why the square root, and of what", "written", 2, 5, 10, 2),
     ("05.puzzle_1", "Token by token", "code", 1, 3, 3, 1),
     ("05.puzzle_2", "The outer product", "code", 1, 3, 3, 1),
@@ -102,6 +104,7 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("06.decoder_mask", "Mask both", "code", 2, 5, 5, 2),
     ("06.masked_softmax", "Softmax with a mask", "code", 3, 5, 15, 4),
     ("06.bug", "A mask that hides the wrong thing", "bug", 2, 4, 10, 2),
+    ("06.cases", "Two cases against five wrong softmaxes", "cases", 3, 4, 20, 4),
     ("06.why_not_rows", "Columns, not rows", "written", 2, 4, 10, 2),
     ("07.encoder_block", "The encoder block", "code", 2, 5, 15, 4),
     ("07.decoder_block", "The decoder block", "code", 3, 5, 20, 5),
@@ -113,15 +116,17 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("08.count_parameters", "Count parameters without a model", "code", 3, 4, 20, 4),
     ("08.bug", "A stack of one", "bug", 2, 5, 10, 2),
     ("08.small_start", "Tied embeddings start small", "written", 3, 4, 10, 2),
-    ("09.collate", "Pad sentences into a batch", "code", 2, 5, 15, 4),
-    ("09.teacher_forcing", "Shifted by one", "code", 2, 5, 10, 3),
-    ("09.bucket", "Batches of similar length", "code", 3, 4, 20, 4),
+    ("09.collate", "Pad sentences into a batch", "code", 2, 5, 15, 3),
+    ("09.teacher_forcing", "Shifted by one", "code", 2, 5, 10, 2),
+    ("09.bucket", "Batches of similar length", "code", 3, 4, 20, 3),
     ("09.bug", "A sentence without an end", "bug", 2, 4, 10, 2),
+    ("09.cases", "One case against five wrong shifts", "cases", 2, 4, 15, 3),
     ("09.either_side", "Padding on the left or right", "written", 2, 4, 10, 2),
-    ("10.masked_cross_entropy", "Cross-entropy without the padding", "code", 2, 5, 15, 4),
-    ("10.train_step", "One training step", "code", 2, 5, 15, 4),
-    ("10.target_only_entropy", "The target-only baseline", "code", 3, 4, 20, 4),
+    ("10.masked_cross_entropy", "Cross-entropy without the padding", "code", 2, 5, 15, 3),
+    ("10.train_step", "One training step", "code", 2, 5, 15, 3),
+    ("10.target_only_entropy", "The target-only baseline", "code", 3, 4, 20, 3),
     ("10.bug", "A control that proves nothing", "bug", 3, 5, 15, 3),
+    ("10.cases", "Two cases against five wrong losses", "cases", 3, 4, 20, 4),
     ("10.what_it_proves", "What two sentences prove", "written", 2, 5, 10, 2),
     ("11.inverse_sqrt_lr", "Warm up, then decay", "code", 1, 5, 5, 2),
     ("11.label_smoothed_loss", "Label smoothing", "code", 3, 5, 15, 4),

@@ -259,7 +259,9 @@ def test_the_progress_of_one_lesson_has_a_line_for_each_of_its_items(capsys):
     note_checked("06.padding_mask", passed=True)
     assert cli.main(["progress", "6"]) == 0
     rows = capsys.readouterr().out.splitlines()[:-2]
-    assert [row.split()[1] for row in rows] == list(load_items("06"))
+    assert [row.split()[1] for row in rows] == [
+        entry.id for entry in TABLE.values() if entry.id[:2] == "06" and entry.kind != "written"
+    ]
     assert [row[0] for row in rows if "06.padding_mask" in row] == ["■"] and rows[-1][0] == "□"
     assert cli.main(["progress", "99"]) == 1
     assert "01 to 15, got '99': for all of them type `course progress`" in capsys.readouterr().err

@@ -28,12 +28,14 @@ class Probe:
         calls: from a source of test inputs to the calls that test it.
         compare: for random answers, which have the form of the reference's: its types, shapes and
             dtypes, and finite numbers. By default every answer must equal the reference's.
+        any_form: whether ``compare`` takes answers of any form.
     """
 
     property: str
     calls: Callable[[Draw], list[Call]]
     _: KW_ONLY
     compare: Comparison | None = None
+    any_form: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

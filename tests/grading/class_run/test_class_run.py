@@ -264,7 +264,7 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert cli.main(arguments) == 0
     printed = capsys.readouterr()
     assert f"Isolation: {jail.isolation}" in printed.err
-    assert "O'Neil, Jr  6 of 12" in printed.out
+    assert "O'Neil, Jr  6 of 16" in printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
     assert "a dot" not in printed.out and "look the same" not in printed.out
     assert "Not in" not in printed.out

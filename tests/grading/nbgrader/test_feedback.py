@@ -62,7 +62,7 @@ def feedback(graded_course):
 def test_the_page_shows_marks_comments_and_what_the_checks_found(feedback):
     page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
     words = page.get_text()
-    assert "masks (Score: 3.5 / 14.0)" in words and "Score: 1.5 / 2" in words
+    assert "masks (Score: 3.5 / 18.0)" in words and "Score: 1.5 / 2" in words
     assert "You wrote this:" in words
     assert "✗ 06.padding_mask · Mask the padding: not yet" in words
     assert "✓ 06.bug" in words and HOSTILE[0] in words
@@ -79,10 +79,11 @@ def test_the_scores_on_top_name_the_items_and_say_with_a_mark_what_is_right(feed
         ("Mask both", "wrong"),
         ("Softmax with a mask", "wrong"),
         ("A mask that hides the wrong thing", "right"),
+        ("Two cases against five wrong softmaxes", "wrong"),
         ("Columns, not rows", "part"),
     ]
     outputs = [pre["class"] for pre in page.select(".output_stdout > pre")]
-    assert outputs == [["wrong"]] * 4 + [["right"]]
+    assert outputs == [["wrong"]] * 4 + [["right"], ["wrong"]]
 
 
 def test_the_page_has_the_colours_of_the_course_after_nbgrader_s(feedback):

@@ -92,7 +92,7 @@ def content(folder):
 
 def test_a_new_course_folder_has_the_assignment_with_the_points_of_its_cells(course, gradebook):
     assignment = gradebook().find_assignment("06_masks")
-    assert assignment.max_score == 14 and assignment.max_written_score == 2
+    assert assignment.max_score == 18 and assignment.max_written_score == 2
     assert (course / "release" / "06_masks" / "masks.ipynb").read_bytes() == EXERCISE.read_bytes()
     source = (course / "source" / "06_masks" / "masks.ipynb").read_text("utf-8")
     assert "BEGIN SOLUTION" in source
@@ -140,7 +140,7 @@ def test_points_are_stored_by_cell_and_only_words_wait_for_a_person(store, masks
     assert store(result, written="Because.").to_mark == 1
     book = gradebook()
     submission = book.find_submission("06_masks", "ana")
-    assert (submission.score, submission.max_score) == (2, 14)
+    assert (submission.score, submission.max_score) == (2, 18)
     assert submission.needs_manual_grade
     assert grade_of(book, PADDING).auto_score == 2 and not grade_of(book, PADDING).failed_tests
     assert grade_of(book, CAUSAL).auto_score == 0 and grade_of(book, CAUSAL).failed_tests
@@ -222,7 +222,7 @@ def test_nothing_is_exported_before_everything_is_marked(store, masks, gradebook
         plugin.export(gradebook())
     mark(gradebook(), WRITTEN, 1.5)
     plugin.export(gradebook())
-    assert ",ana,,,,3.5,0.0,3.5,14.0" in (tmp_path / "grades.csv").read_text()
+    assert ",ana,,,,3.5,0.0,3.5,18.0" in (tmp_path / "grades.csv").read_text()
 
 
 def test_formgrader_lists_the_submissions(store, masks, course):
