@@ -11,18 +11,23 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 PARTS = ("notebooks", "exercises", "docs")
+FOR_ASSISTANTS = ("AGENTS.md", "CLAUDE.md")
 
 
 class WithLessons(build_py):
-    """Copy the lessons, exercises and pages beside the modules, except for an editable install."""
+    """Copy lessons, exercises, pages and what assistants read beside the modules, except for an
+    editable install.
+    """
 
     def run(self) -> None:
         """Build, then copy."""
         super().run()
         if not self.editable_mode:
+            course = Path(self.build_lib, "course_lib", "course")
             for part in PARTS:
-                target = Path(self.build_lib, "course_lib", "course", part)
-                shutil.copytree(part, target, dirs_exist_ok=True)
+                shutil.copytree(part, course / part, dirs_exist_ok=True)
+            for name in FOR_ASSISTANTS:
+                shutil.copy(name, course)
 
 
 def readme() -> str:

@@ -28,6 +28,9 @@ from course_lib.work_copy.folders import path_inside
 from course_lib.work_copy.merge import Merged, is_answer, merge, nbgrader_name
 
 PARTS = ("notebooks", "exercises", "docs")  # lessons link to pages in docs
+# What an assistant reads before it helps; the second names the first, for Claude Code before
+# version 2.1.277 (2026) and wherever it reads no AGENTS.md.
+FOR_ASSISTANTS = ("AGENTS.md", "CLAUDE.md")
 RELEASE, BACKUP = ".course", "backup"
 
 
@@ -43,6 +46,7 @@ def released(course: Path) -> list[Path]:
         for path in sorted((course / part).rglob("*"))
         if path.is_file() and not path.parent.name.startswith(".")
     ]
+    files += [Path(name) for name in FOR_ASSISTANTS if (course / name).is_file()]
     if not any(path.suffix == ".ipynb" for path in files):
         cure = "install the course again, or clone its repository and run `make lab` there"
         if course.name == RELEASE:
@@ -227,6 +231,7 @@ def _updated(file: _File) -> str:
     | as it was | missing | put back |
     | changed or renamed | missing, or as released | replaced |
     | changed or renamed | a notebook that the learner changed | merged, or else put beside it |
+    | changed | a file for assistants with other text, as an instructor's rule | put beside it |
     | changed or renamed | another file that the learner changed | replaced after a backup |
     """
     mine = file.mine
@@ -238,6 +243,8 @@ def _updated(file: _File) -> str:
     if _is_released(file.work, file.former, file.start, file.now):
         _copy(file.now, file.work / file.name)
         line = file.headline + replaced
+    elif str(file.name) in FOR_ASSISTANTS:
+        line = _put_beside(file, "you or an instructor changed it", replaced)
     elif file.name.suffix != ".ipynb":
         line = f"{file.headline}; your own changes are in {_back_up(file.work, file.former)}"
         _copy(file.now, file.work / file.name)
@@ -245,7 +252,7 @@ def _updated(file: _File) -> str:
         try:
             merged = _merged(_read(file.start), _read(file.now), _read(mine))
         except CourseError as error:
-            left, line = True, _put_beside(file, error, replaced)
+            left, line = True, _put_beside(file, str(error), replaced)
         else:
             line = _put_together(file, merged, replaced)
     _copy(file.now, file.work / RELEASE / file.name)
@@ -261,12 +268,13 @@ def _put_back(file: _File) -> str:
     return f"{file.name}: was missing, and is back"
 
 
-def _put_beside(file: _File, error: CourseError, replaced: str) -> str:
-    """Leave a notebook that cannot be merged, and store the course's under another name."""
-    beside = file.name if file.renamed else file.name.with_name(f"{file.name.stem}-new.ipynb")
+def _put_beside(file: _File, reason: str, replaced: str) -> str:
+    """Leave a file that cannot be merged, and store the course's under another name."""
+    new_name = f"{file.name.stem}-new{file.name.suffix}"
+    beside = file.name if file.renamed else file.name.with_name(new_name)
     replaced = replaced or _replaced(file.work, beside, file.start, file.now)
     _copy(file.now, file.work / beside)
-    return f"{file.former}: left as it is, because {error}. The new one is {beside}{replaced}"
+    return f"{file.former}: left as it is, because {reason}. The new one is {beside}{replaced}"
 
 
 def _put_together(file: _File, merged: Merged, replaced: str) -> str:

@@ -144,6 +144,7 @@ def test_the_container_for_grading_is_made_of_what_is_there():
 
 
 TEXTS = [
+    "AGENTS.md",
     "CONTRIBUTING.md",
     "Makefile",
     "README.md",

@@ -16,6 +16,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "AGENTS.md",
     *sorted((ROOT / ".github").glob("*.md")),
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("notebooks/*.ipynb")),

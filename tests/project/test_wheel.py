@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from course_lib.work_copy.update import FOR_ASSISTANTS
 from tools import ROOT
 from tools.notebooks.notebook_normal_form import SET_UP, repository
 
@@ -77,6 +78,7 @@ def test_the_wheel_is_small_and_has_every_lesson_and_exercise(wheel):
     for folder in ("notebooks", "exercises", "docs"):
         for path in (ROOT / folder).rglob("*.ipynb"):
             assert f"course_lib/course/{path.relative_to(ROOT).as_posix()}" in names
+    assert {f"course_lib/course/{name}" for name in FOR_ASSISTANTS} <= names
     assert not [name for name in names if name.startswith(("tests/", "tools/", "solutions/"))]
 
 

@@ -19,7 +19,14 @@ from course_lib.errors import CourseError
 from course_lib.work_copy import folders, verbs
 from course_lib.work_copy import update as work_copy
 from course_lib.work_copy.trust import trust
-from course_lib.work_copy.update import create, exercise_path, outdated, reset, update
+from course_lib.work_copy.update import (
+    FOR_ASSISTANTS,
+    create,
+    exercise_path,
+    outdated,
+    reset,
+    update,
+)
 
 LESSON, PAGE = Path("notebooks/06_masks.ipynb"), Path("docs/map.md")
 EXERCISE = exercise_path("06.padding_mask")
@@ -192,6 +199,24 @@ def test_a_page_that_the_learner_changed_is_kept_beside_the_new_one(course, answ
     assert "your own changes are in" in line
     assert (answered / PAGE).read_text() == "another map"
     assert next((answered / "backup").rglob("map.md")).read_text() == "my notes"
+
+
+def test_what_assistants_read_is_copied_and_a_rule_that_was_changed_stays(course, answered):
+    for name in FOR_ASSISTANTS:
+        (course / name).write_text("This course's rule: tutor")
+    assert update(answered, course) == [f"{name}: up to date" for name in FOR_ASSISTANTS]
+    (answered / "AGENTS.md").write_text("This course's rule: forbidden")
+    for name in FOR_ASSISTANTS:
+        (course / name).write_text("This course's rule: tutor. Ask first.")
+    lines = update(answered, course)
+    assert lines == [
+        "AGENTS.md: left as it is, because you or an instructor changed it. The new one is "
+        "AGENTS-new.md",
+        "CLAUDE.md: up to date",
+    ]
+    assert (answered / "AGENTS.md").read_text() == "This course's rule: forbidden"
+    assert (answered / "AGENTS-new.md").read_text() == (course / "AGENTS.md").read_text()
+    assert update(answered, course) == []
 
 
 def test_a_notebook_that_is_none_any_more_is_left_alone(course, answered):

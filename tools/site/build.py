@@ -21,6 +21,7 @@ from tools.site import ASSETS
 from tools.site.front import write_translators
 from tools.site.front_parts import lesson_lines
 from tools.site.links import broken_links
+from tools.site.llms import write_llms
 from tools.site.meta_tags import DESCRIPTION, described, meta_tags
 from tools.site.notebook_parser import NotebookParser, finish
 from tools.site.search_sections import write_search_sections
@@ -125,11 +126,11 @@ def build(output: Path, wanted: Iterable[Chapter]) -> int:
     Raises:
         SiteError: Sphinx has warned of something, or a link leads nowhere.
     """
-    warnings = io.StringIO()
+    chapters, warnings = list(wanted), io.StringIO()
     with tempfile.TemporaryDirectory() as temporary, patch_docutils(), docutils_namespace():
         sources, read = Path(temporary, "sources"), Path(temporary, "read")
         sources.mkdir()
-        write_sources(sources, wanted)
+        write_sources(sources, chapters)
         # A file, since settings given as arguments may not be those of a theme.
         settings = f"from {__name__} import SETTINGS\nglobals().update(SETTINGS)\n"
         (sources / "conf.py").write_text(settings, "utf-8")
@@ -149,6 +150,7 @@ def build(output: Path, wanted: Iterable[Chapter]) -> int:
         app.build()
         pages = len(app.env.found_docs)
         write_search_sections(app, output)
+        write_llms(output, chapters, title=TITLE, env=app.env)
     write_translators(output)
     problems = [COLOUR.sub("", warnings.getvalue()), *broken_links(output)]
     if any(problems):

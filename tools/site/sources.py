@@ -49,6 +49,7 @@ def chapters() -> list[Chapter]:
                 "docs/questions",
                 "docs/glossary",
                 "docs/troubleshooting",
+                "docs/assistants",
                 "docs/training",
             ),
         ),

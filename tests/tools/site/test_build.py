@@ -17,7 +17,8 @@ from tools.site import ROOT
 from tools.site.__main__ import main
 from tools.site.build import SiteError, build
 from tools.site.front import CHIPS, MODELS, PAGES, SENTENCE
-from tools.site.meta_tags import PREVIEW, PREVIEW_SIZE
+from tools.site.llms import FILE
+from tools.site.meta_tags import DESCRIPTION, PREVIEW, PREVIEW_SIZE, site_address
 from tools.site.notebook_parser import inline_nodes, parts_of
 from tools.site.sources import Chapter, chapters, write_sources
 
@@ -112,6 +113,27 @@ def test_every_page_says_what_it_is_to_whoever_is_sent_its_link(site):
     lesson = read(site / "notebooks" / "12_honest_numbers.html")
     assert '<meta property="og:title" content="12 · Honest numbers">' in lesson
     assert 'content="How to tell an honest score from a flattering one: BLEU' in lesson
+
+
+def test_an_assistant_finds_each_page_of_the_site_and_the_rule_of_tutoring(site):
+    title, summary, rule, *sections = read(site / FILE).strip().split("\n\n")
+    assert title == "# The Transformer, Question by Question"
+    assert summary == f"> {DESCRIPTION}"
+    assert "Never write an answer" in rule and rule.count(". ") == 1
+    names = [line.removeprefix("## ") for line in sections[::2]]
+    assert names == ["Find your way", "Lessons", "Exercises"]
+    links = [re.fullmatch(r"- \[(.+)\]\((.+)\): (.+)", line) for line in sections_of(sections)]
+    pages = [site / link[2].removeprefix(site_address()) for link in links]
+    assert all(page.is_file() for page in pages)
+    found = {*site.glob("*/*.html"), *site.glob("*/*/*.html"), site / "README.html"}
+    assert {*pages} == {page for page in found if "_" not in page.relative_to(site).parts[0]}
+    described = {link[1]: link[3] for link in links}
+    assert described["12 · Honest numbers"].startswith("How to tell an honest score")
+    assert DESCRIPTION not in described.values()
+
+
+def sections_of(blocks):
+    return [line for block in blocks[1::2] for line in block.splitlines()]
 
 
 def test_the_preview_has_the_size_that_its_tags_name(site):
