@@ -20,7 +20,7 @@ CODE = SPANS + re.findall(r"^(?:make|python|course) .*", TEXT, re.MULTILINE)
 EXAMPLES = ("my_item", "my-item", "16_topic")  # what a contributor might add
 NOT_OURS = ("build", "twine")  # of the environment in which a release is made
 MADE_BY_A_RUN = (
-    *("evidence/", "runs/small", "runs/everyday"),
+    *("evidence/", "runs/small", "runs/everyday", "llms.txt"),
     *(".venv", ".venv/bin/activate", ".venv/bin/lint-imports"),
 )
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|\w+\.(?:py|md|toml|yml|cff|txt|safetensors)")
