@@ -110,7 +110,7 @@ VERBS = {
     ),
     # for teachers
     "assign": Verb(
-        help="write a variant of the exercises for each group of a class",
+        help="write exercises for each group of a class, or two oral questions for each student",
         example="course assign --variants 6 --seed 2027-spring --assignment 06_masks",
         run="grading.verbs:run_assign",
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from course_lib.checks import load_item
 from course_lib.checks.conventions import WITHOUT, conventions_of
 from course_lib.checks.table import TABLE, TOPICS
@@ -21,10 +23,11 @@ def assign_and_report(options: AssignOptions) -> None:
     seed = options.seed or ""
     if not seed.strip():
         raise CourseError("--seed must be a text such as 2027-spring, got an empty one")
+    output = options.output or Path("variants")
     names = list(options.assignments) or [f"{n}_{topic}" for n, topic in TOPICS.items()]
     drawn = write_variants(
         options.exercises or exercises_folder(),
-        options.output,
+        output,
         names,
         number=options.number,
         seed=seed,
@@ -35,8 +38,8 @@ def assign_and_report(options: AssignOptions) -> None:
             say(f"  group {group}: {', '.join(choice)}")
     say(
         "",
-        f"Hand out {options.output}/group_1 to group 1, and so on. Keep {MANIFEST} in",
-        f"{options.output} for: course grade INCOMING --assignment … --variants {options.output}",
+        f"Hand out {output}/group_1 to group 1, and so on. Keep {MANIFEST} in",
+        f"{output} for: course grade INCOMING --assignment … --variants {output}",
     )
 
 

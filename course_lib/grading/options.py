@@ -25,27 +25,43 @@ def _assignments() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class AssignOptions:
-    """How many groups, from which seed, of which assignments, and where to."""
+    """What is assigned: variants for groups, from a seed, or questions for a conversation.
+
+    Raises:
+        CourseError: the options ask for none of these, or for --list with a seed.
+    """
 
     seed: str | None = option(
-        "decides who gets what, such as 2027-spring; any text",
+        "decides who gets what, such as 2027-spring; any text. With --oral it may be left out",
         default=None,
         metavar="TERM",
-        exclusive="action",
-        required=True,
     )
     list_conventions: bool = option(
         "only list which item takes which conventions",
         default=False,
         flag="--list",
         exclusive="action",
-        required=True,
+    )
+    oral: Path | None = option(
+        "draw two questions for each student from what is in this folder, with expected points, "
+        "for three minutes of a person; nothing in it is run. For instance: "
+        "course assign --oral incoming --assignment 06_masks --results results",
+        default=None,
+        metavar="INCOMING",
+        exclusive="action",
     )
     number: int = option("groups (default: %(default)s)", default=6, metavar="N", flag="--variants")
     assignments: tuple[str, ...] = _assignments()
-    output: Path = option(
-        "where group_1/NAME, group_2/NAME, … and manifest.json go (default: %(default)s)",
-        default=Path("variants"),
+    output: Path | None = option(
+        "where group_1/NAME, group_2/NAME, … and manifest.json go (default: variants); with "
+        "--oral, where NAME.html and NAME.csv go (default: oral)",
+        default=None,
+        metavar="DIR",
+    )
+    results: Path = option(
+        "with --oral, where course grade wrote its results (default: %(default)s); what failed is "
+        "asked about, too",
+        default=Path("results"),
         metavar="DIR",
     )
     exercises: Path | None = option(
@@ -53,6 +69,15 @@ class AssignOptions:
         default=None,
         metavar="DIR",
     )
+
+    def __post_init__(self) -> None:
+        if self.list_conventions and self.seed is not None:
+            raise CourseError("--list draws nothing, so it takes no --seed: leave out one")
+        if not self.list_conventions and self.oral is None and self.seed is None:
+            raise CourseError(
+                "expected --seed TERM for variants, --oral INCOMING for questions, or --list, got "
+                "none of them: see course assign --help"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

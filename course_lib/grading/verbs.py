@@ -19,7 +19,12 @@ from course_lib.terminal import say
 
 
 def run_assign(options: AssignOptions) -> int:
-    """Write a set of exercises for each group, or list conventions."""
+    """Write exercises for each group or questions for each student, or list conventions."""
+    if options.oral is not None:
+        from course_lib.grading.oral.oral_command import ask_class
+
+        ask_class(options)
+        return 0
     from course_lib.grading.assign_command import assign_and_report, listing
 
     if options.list_conventions:

@@ -139,7 +139,7 @@ def grade_submission(
         _with_elsewhere(
             replace(
                 _graded(task, exercise, hand_in=hand_in, run=run, secret=secret),
-                code=_code_id(task, transplanted),
+                code=code_id(task, transplanted),
             ),
             hand_in,
         )
@@ -398,7 +398,7 @@ def _graded(
     )
 
 
-def _code_id(task: Task, transplanted: Transplant) -> str:
+def code_id(task: Task, transplanted: Transplant) -> str:
     """A short name of the code that a learner wrote for an item, or in cells of their own if there
     is none; "" for nothing and for answers in words.
     """
