@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 
@@ -193,3 +194,22 @@ def test_options_that_do_not_go_together_are_refused(options, says, capsys, monk
     monkeypatch.chdir(ROOT)
     assert main(["assign", *options]) == 1
     assert says in capsys.readouterr().err
+
+
+def test_the_run_that_was_handed_in_is_asked_about_with_the_numbers_of_its_log(tmp_path, capsys):
+    solution = ROOT / "solutions" / "11_training"
+    for n in range(8):
+        folder = tmp_path / "incoming" / f"s{n}"
+        shutil.copytree(solution / "own_run", folder / "own_run")
+        shutil.copy(solution / "training.ipynb", folder)
+    (tmp_path / "incoming" / "s7" / "own_run" / "metrics.jsonl").write_text('{"step": 1}\n')
+    command = ["assign", "--oral", str(tmp_path / "incoming"), "--assignment", "11_training"]
+    command += ["--exercises", str(ROOT / "exercises"), "--output", str(tmp_path)]
+    asked = set()
+    for seed in ("a", "b", "c"):
+        assert main([*command, "--seed", seed]) == 0
+        with (tmp_path / "11_training.csv").open(encoding="utf-8-sig", newline="") as file:
+            asked |= {(row["student"], row["question"]) for row in csv.DictReader(file)}
+    run = {student for student, question in asked if "weights of step 2,298" in question}
+    assert run and "s7" not in run
+    assert {student for student, _ in asked} == {f"s{n}" for n in range(8)}
