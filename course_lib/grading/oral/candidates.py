@@ -20,6 +20,8 @@ from course_lib.training.runs.run import Epoch
 Kind = Literal["line", "answer", "failed", "corrected", "run", "words", "misconception"]
 _MOST_SENTENCE, _MOST_SHOWN = 240, 300  # characters of a student's sentence, and of what failed
 _ANOTHER_WAY = "Says in words what the code computes, and how to write it in another way."
+_FEWEST_WORDS = 3  # of a sentence that is quoted
+_LIST_SIGN = re.compile(r"\A\s*(?:(?:\d{1,2}[.)]|[-*>]|#{1,6})\s+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
@@ -135,8 +137,11 @@ def _note(result: ItemResult | None) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    start = shown_text(text.lstrip()[: 4 * _MOST_SENTENCE], 4 * _MOST_SENTENCE)
-    return shown_text(_SENTENCE_END.split(start, maxsplit=1)[0].strip(), _MOST_SENTENCE)
+    """The first one of a few words, without the number or the sign that begins a list."""
+    start = shown_text(_LIST_SIGN.sub("", text[: 4 * _MOST_SENTENCE]), 4 * _MOST_SENTENCE)
+    sentences = _SENTENCE_END.split(start)
+    long = (each for each in sentences if len(each.split()) >= _FEWEST_WORDS)
+    return shown_text(next(long, start).strip(), _MOST_SENTENCE)
 
 
 def _from_results(handed_in: HandedIn) -> Iterator[Question]:

@@ -172,6 +172,12 @@ def test_the_students_own_sentence_is_quoted_up_to_its_end(masks):
     text = "Pads are keys. " + "And so on. " * 1000
     [words] = asked(masks, {"06-why-not-rows-written": text})
     assert words.kind == "words" and words.asks.startswith("You wrote: “Pads are keys.” Suppose")
+    [words] = asked(masks, {"06-why-not-rows-written": "1. Yes. Pads are keys. No more."})
+    assert words.asks.startswith("You wrote: “Pads are keys.” Suppose")
+    [words] = asked(masks, {"06-why-not-rows-written": "-1e9 hides the columns."})
+    assert words.asks.startswith("You wrote: “-1e9 hides the columns.” Suppose")
+    [words] = asked(masks, {"06-why-not-rows-written": "Because."})
+    assert words.asks.startswith("You wrote: “Because.” Suppose")
     [words] = asked(masks, {"06-why-not-rows-written": "\u202e\x00<b>" + "long " * 10_000})
     assert len(words.asks) < 500 and words.asks.isprintable()
 

@@ -58,11 +58,11 @@ def of(rows, student):
 def test_each_student_gets_two_questions_with_lines_and_expected_points(ask, hand_in):
     for student in ("ada", "bo"):
         hand_in(student, RIGHT | WORDS)
-    rows, page, said = ask()
+    rows, page, printed = ask()
     assert [len(of(rows, student)) for student in ("ada", "bo")] == [2, 2]
     assert all(row["question"] and row["expected"] and row["follow_up"] for row in rows)
-    assert "Questions for 2 of 2 students" in said
-    assert "nothing is asked about what failed" in said
+    assert "Questions for 2 of 2 students" in printed
+    assert "nothing is asked about what failed" in printed
     assert page.count("<section>") == 2 and "Expected" in page
 
 
@@ -95,13 +95,13 @@ def test_who_cannot_be_asked_is_listed_with_the_reason(ask, hand_in, tmp_path):
         (tmp_path / "incoming" / name / "masks.ipynb").write_text(text)
     (tmp_path / "incoming" / "nothing").mkdir()
     store(tmp_path, submission_result("gone", item_result("06.causal_mask", 2)))
-    rows, page, said = ask()
+    rows, page, printed = ask()
     notes = {row["student"]: row["notes"] for row in rows if not row["question"]}
     assert notes.keys() == {"empty", "broken", "cut off", "other", "nothing", "gone"}
     assert (notes["empty"], notes["broken"]) == (NOTHING_WRITTEN, NO_QUESTION)
     assert "was it cut off" in notes["cut off"]
     assert "has a result, and nothing in the folder" in notes["gone"]
-    assert "Questions for 1 of 7 students" in said and "gone: has a result" in said
+    assert "Questions for 1 of 7 students" in printed and "gone: has a result" in printed
     assert page.count("<li>gone: has a result") == 1
 
 
@@ -116,9 +116,9 @@ def test_results_of_an_earlier_answer_are_not_asked_about(ask, hand_in, tmp_path
     hand_in("ada", {"06-causal-mask-answer": RIGHT["06-causal-mask-answer"]})
     failed = item_result("06.causal_mask", 0.0, misconceptions=("past_hidden",), code="c0")
     store(tmp_path, submission_result("ada", failed))
-    rows, _, said = ask()
+    rows, _, printed = ask()
     assert "what failed" not in {row["about"] for row in rows}
-    assert "ada: not graded yet, or changed since" in said
+    assert "ada: not graded yet, or changed since" in printed
 
 
 @pytest.mark.slow
