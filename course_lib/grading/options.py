@@ -44,7 +44,7 @@ class AssignOptions:
     )
     oral: Path | None = option(
         "draw two questions for each student from what is in this folder, with expected points, "
-        "for three minutes of a person; nothing in it is run. For instance: "
+        "for a conversation of three minutes; nothing in it is run. For instance: "
         "course assign --oral incoming --assignment 06_masks --results results",
         default=None,
         metavar="INCOMING",

@@ -37,7 +37,7 @@ from course_lib.training.runs.handed_in_run import read_log
 _MOST_NAME, _MOST_NOTE = 32, 200  # characters of what is printed
 NOT_GRADED = "not graded yet, or changed since: nothing is asked about what grading found"
 NOTHING_WRITTEN = "nothing was written: there is nothing to ask about"
-NO_QUESTION = "no question fits: what was written is no valid Python, or too little"
+NO_QUESTION = "no question fits: what was written is no valid Python, or too long, or too little"
 ABSENT = "has a result, and nothing in the folder of this class"
 
 
