@@ -109,6 +109,11 @@ VERBS = {
         run="training_verbs:run_plot",
     ),
     # for teachers
+    "figures": Verb(
+        help="write the drawings of lessons as SVG files and as slides",
+        example="course figures 04 06 --output figures",
+        run="figures:run_figures",
+    ),
     "assign": Verb(
         help="write exercises for each group of a class, or two oral questions for each student",
         example="course assign --variants 6 --seed 2027-spring --assignment 06_masks",
