@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from course_lib.checks import TABLE, load_item, load_items
 from course_lib.checks.diagnosis.diagnose import Diagnosis, diagnose
-from course_lib.checks.engine.item import Item, Misconception
+from course_lib.checks.engine.item import Item, Misconception, name_in_words
 from course_lib.checks.table import TOPICS
 from tools.evidence import FULL
 
@@ -31,10 +31,21 @@ class Row:
     caught: tuple[bool, ...]
     named: bool
 
-    def __str__(self) -> str:
+    @property
+    def name(self) -> str:
+        """For who knows the item's module."""
+        return name_in_words(self.misconception.name)
+
+    @property
+    def sentence(self) -> str:
+        """For everybody else: what a learner with this misconception reads first."""
+        symptom = self.misconception.symptom.replace("|", "\\|")
+        return f"{symptom} ({self.name})"
+
+    def line(self, first: str) -> str:
+        """The row as Markdown, with this in its first column."""
         marks = ["✗" if failed else "✓" for failed in self.caught]
-        name = self.misconception.name.replace("_", " ")
-        return f"| {' | '.join([name, *marks, 'yes' if self.named else 'NO'])} |"
+        return f"| {' | '.join([first, *marks, 'yes' if self.named else 'NO'])} |"
 
 
 def item_ids() -> list[str]:
@@ -71,8 +82,8 @@ def text(matrix: list[Row]) -> str:
     parts = [
         "# Which test catches which misconception",
         "Written by `python -m tools.items.misconception_matrix`. A row is a misconception, tried "
-        "as if a learner had written it; a column is a test of its item; ✗ means that the test "
-        "fails.",
+        "as if a learner had written it: first what the check says of it, in brackets its name. A "
+        "column is a test of its item; ✗ means that the test fails.",
         f"{len(matrix)} misconceptions of {len({row.item.id for row in matrix})} items: {caught} "
         f"fail, {named} are called by their name.",
         f"![misconceptions by tests]({PICTURE})",
@@ -80,18 +91,19 @@ def text(matrix: list[Row]) -> str:
     items = {row.item.id: row.item for row in matrix}
     for item in items.values():
         parts.append(f"## {item.id} · {TABLE[item.id].title}")
-        parts.append(section([row for row in matrix if row.item is item]))
+        rows = [row for row in matrix if row.item is item]
+        parts.append(section(rows, [row.line(row.sentence) for row in rows]))
     return "\n\n".join(parts) + "\n"
 
 
-def section(rows: list[Row]) -> str:
-    """The tests of an item and its rows."""
+def section(rows: list[Row], lines: list[str]) -> str:
+    """The tests of an item and its rows, as they are to be written."""
     probes = rows[0].item.probes
     columns = ["misconception", *map(str, range(1, len(probes) + 1)), "named"]
     rule = ["---", *[":-:"] * (len(columns) - 1)]
     header = [f"| {' | '.join(cells)} |" for cells in (columns, rule)]
     tests = "\n".join(f"{i}. {probe.property}" for i, probe in enumerate(probes, 1))
-    return tests + "\n\n" + "\n".join(header + [str(row) for row in rows])
+    return tests + "\n\n" + "\n".join(header + lines)
 
 
 def problems(matrix: list[Row]) -> list[str]:
@@ -152,7 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments).item
     if chosen:
         matrix = tried(load_item(chosen))
-        print(section(matrix))
+        print(section(matrix, [row.line(row.name) for row in matrix]))
     else:
         items = (item for lesson in TOPICS for item in load_items(lesson).values())
         matrix = [row for item in items for row in tried(item)]

@@ -139,6 +139,16 @@ def forgets(conventions: Sequence[Convention], subject: Any) -> Misconception:
     )
 
 
+def forgotten(name: str) -> str:
+    """What a teacher is told of a misconception that ``forgets`` made; "" for any other name."""
+    if not name.startswith(_FORGETS):
+        return ""
+    if name == f"{_FORGETS}all_conventions":
+        return "The answer follows the lesson, not the group's conventions."
+    convention = name_in_words(name.removeprefix(_FORGETS))
+    return f"The answer follows the lesson, not the group's convention “{convention}”."
+
+
 def _asked(probe: Probe, item: Item, convention: Convention, number: str) -> Probe:
     """The probe with its calls in the variant's convention."""
     translation = _translation(item, convention)

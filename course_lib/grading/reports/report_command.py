@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.checks import load_item
+from course_lib.checks.conventions.variant_item import forgotten
 from course_lib.checks.engine.item import name_in_words
 from course_lib.checks.table import TOPICS
 from course_lib.errors import CourseError
@@ -147,6 +148,8 @@ def misconception_sentence(item_id: str, name: str, seen: str = "") -> str:
     """What a learner was told of a misconception; of another kind of error its name in words, and
     what one learner was told, whose sentence ``seen`` is.
     """
+    if sentence := forgotten(name):
+        return sentence
     try:
         known = load_item(item_id).misconceptions
     except (CourseError, ImportError):

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from course_lib import cli
+from course_lib.checks import load_item
 from course_lib.checks.engine.item import name_in_words
 from course_lib.grading.marks.class_marks import load_class, mark_assignment
 from course_lib.grading.marks.given_marks import GivenMark
@@ -300,3 +301,20 @@ def test_a_misconception_has_its_sentence_and_another_error_its_name_in_words():
     seen = "Your function returns the same number for all inputs."
     assert misconception_sentence("06.causal_mask", "one_number", seen) == f"One number: {seen}"
     assert name_in_words("MadeAParameter") == "made a parameter"
+
+
+KNOWN = load_item("06.causal_mask").misconceptions[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("forgets_true_hides", "not the group's convention “true hides”."),
+        ("forgets_all_conventions", "not the group's conventions."),
+        (KNOWN.name, KNOWN.symptom),
+        ("of_no_item", "Of no item: what was seen"),
+    ],
+)
+def test_the_report_has_a_sentence_for_each_misconception(name, expected):
+    sentence = misconception_sentence("06.causal_mask", name, "what was seen")
+    assert sentence.endswith(expected)

@@ -23,7 +23,8 @@ def test_the_page_is_written_with_its_picture(folder, capsys):
     text = (folder / matrix.NAME).read_text("utf-8")
     count = len(ITEM.misconceptions)
     assert f"{count} misconceptions of 1 items: {count} fail, {count} are called by" in text
-    assert "| diagonal hidden | ✗ | ✗ | yes |" in text
+    [hidden] = (each for each in ITEM.misconceptions if each.name == "diagonal_hidden")
+    assert f"| {hidden.symptom} (diagonal hidden) | ✗ | ✗ | yes |" in text
     assert "1. " + ITEM.probes[0].property in text
     assert "<svg" in (folder / matrix.PICTURE).read_text("utf-8")
     assert f"{count} misconceptions, not caught or not named: 0" in capsys.readouterr().out
