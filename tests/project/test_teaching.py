@@ -1,15 +1,20 @@
-"""The plan of a term counts what the lessons and the table of items say."""
+"""The pages for teachers: their plans count what there is, and name only what there is."""
 
 import re
+from functools import cache
 
 import pytest
 
 from course_lib.checks.table import TABLE, TOPICS
+from course_lib.cli import VERBS
 from tools import ROOT
 from tools.notebooks.course_map import lesson_rows, read_map
+from tools.notebooks.notebook_normal_form import read
 
 TEXT = (ROOT / "docs" / "teaching.md").read_text("utf-8")
 WEEKS = [re.findall(r"\d+", row) for row in re.findall(r"^\| \d+ \|.*", TEXT, re.MULTILINE)]
+HOURS = (ROOT / "docs" / "class_hours.md").read_text("utf-8")
+LESSONS = dict(re.findall(r"^## (\d\d) · .+\n((?:(?!## ).*\n)*)", HOURS, re.MULTILINE))
 READING = {row.number: sum(row.minutes) for row in lesson_rows(read_map())}
 ITEMS = list(TABLE.values())
 
@@ -31,3 +36,101 @@ def test_the_weeks_take_every_lesson_once_in_order():
 def test_each_assignment_has_one_answer_in_words():
     written = [item.id.partition(".")[0] for item in ITEMS if item.kind == "written"]
     assert {written.count(lesson) for lesson in TOPICS} == {1}
+
+
+def test_the_last_row_counts_all_weeks():
+    [row] = re.findall(r"^\| all \| 00 to 15 \| (\d+) \| (\d+) \| (\d+) \|$", TEXT, re.MULTILINE)
+    assert [sum(int(week[i]) for week in WEEKS) for i in (-3, -2, -1)] == [int(n) for n in row]
+
+
+def test_the_hours_of_a_term_follow_from_the_minutes_and_add_up():
+    rows = dict(re.findall(r"^\| ([^|]+) \| \**(\d+)\** \|$", TEXT, re.MULTILINE))
+    hours = {name: int(number) for name, number in rows.items()}
+    total = hours.pop("**in all**")
+    assert sum(hours.values()) == total and 125 <= total <= 150
+    reading = next(n for name, n in hours.items() if name.startswith("lessons, read"))
+    working = next(n for name, n in hours.items() if name.startswith("assignments"))
+    assert abs(reading - sum(READING.values()) / 60) < 1
+    assert abs(working - 2 * sum(item.minutes for item in ITEMS) / 60) < 1
+
+
+def test_the_example_of_marks_is_worked_out_right():
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| [^|]+ \| [^|]+ \|$", TEXT, re.MULTILINE)
+    weights = [int(weight) for _, weight in rows]
+    most = [int(re.search(r"\((\d+) points\)", part)[1]) for part, _ in rows]
+    assert sum(weights) == 100
+    students = re.findall(r"^\| (?:Mia|Ben|Ali)[^|]* \|((?: \d+ \|){6})$", TEXT, re.MULTILINE)
+    assert len(students) == 3
+    for row in students:
+        *earned, mark = map(int, re.findall(r"\d+", row))
+        shares = [weight * e / m for weight, e, m in zip(weights, earned, most, strict=True)]
+        assert round(sum(shares)) == mark
+
+
+def test_the_exam_has_twelve_questions_whose_points_add_up():
+    exam = TEXT.partition("\n## An exam\n")[2].partition("**More of them.**")[0]
+    questions = re.split(r"^- ", exam, flags=re.MULTILINE)[1:]
+    points = [sum(map(int, re.findall(r": (\d)[.)]", question))) for question in questions]
+    assert points == [5] * 12
+
+
+def test_points_by_kind_are_those_of_the_table_of_items():
+    kinds = {kind: sum(item.points for item in ITEMS if item.kind == kind) for kind in KINDS}
+    assert f"code ({kinds['code'] + kinds['bug']} points)" in TEXT
+    assert f"words ({kinds['written']} points)" in TEXT
+    assert f"`11.own_run` ({kinds['run']})" in TEXT
+    assert f"Of the {sum(kinds.values())} points" in TEXT
+
+
+KINDS = {item.kind for item in ITEMS}
+
+
+@pytest.mark.parametrize("name", ["teaching", "class_hours", "grading"])
+def test_every_item_and_command_that_a_page_names_is_there(name):
+    text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    for item in re.findall(r"`(\d\d\.\w+)`", text):
+        assert item in TABLE, item
+    for verb in re.findall(r"`course ([a-z]+)", text):
+        assert verb in VERBS, verb
+
+
+def test_each_lesson_has_a_class_hour_of_five_parts():
+    assert list(LESSONS) == list(TOPICS)
+    for text in LESSONS.values():
+        parts = re.findall(r"^- \*\*(.+?)\.\*\*", text, re.MULTILINE)
+        assert parts == ["Open", "Predict", "In pairs", "Provoke", "Close"]
+
+
+@cache
+def everything_in(lesson):
+    """All that a lesson says and prints, without the signs of Markdown and HTML."""
+    [path] = ROOT.glob(f"notebooks/{lesson}_*.ipynb")
+    parts = []
+    for cell in read(path).cells:
+        parts.append(cell.source)
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            parts += [output.get("text", ""), data.get("text/plain", "")]
+            parts.append(re.sub(r"<[^>]*>", " ", data.get("text/html", "")))
+    return plain("\n".join(parts))
+
+
+def plain(text):
+    return " ".join(re.sub(r"[*`$]", "", text).replace("−", "-").split())
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_class_hour_names_only_what_its_lesson_has(lesson):
+    text, whole = LESSONS[lesson], everything_in(lesson)
+    for question in re.findall(r"\bQ\d+[a-z]\b", text):
+        assert question.startswith(f"Q{int(lesson)}") and f"{question}. " in whole, question
+    for phrase in re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", text):
+        assert plain(phrase).lower() in whole.lower(), phrase
+    for code in re.findall(r"`([^`]+)`", text):
+        assert plain(code) in whole, code
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_number_of_a_class_hour_with_a_decimal_point_is_in_its_lesson(lesson):
+    for number in re.findall(r"(?<![\w.])-?\d+\.\d+", plain(LESSONS[lesson])):
+        assert number in everything_in(lesson), number

@@ -66,7 +66,14 @@ def chapters() -> list[Chapter]:
         ),
         Chapter(
             "Teach and contribute",
-            ("docs/teaching", "docs/grading", "CONTRIBUTING", "docs/maintaining", "CHANGELOG"),
+            (
+                "docs/teaching",
+                "docs/class_hours",
+                "docs/grading",
+                "CONTRIBUTING",
+                "docs/maintaining",
+                "CHANGELOG",
+            ),
         ),
         Chapter("The library", tuple(f"api/{name}" for name in PACKAGES)),
     ]
