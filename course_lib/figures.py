@@ -111,8 +111,7 @@ def read_chapters(lesson: Path) -> tuple[list[str], list[tuple[str, list[Slide]]
                 title = [line for line in source.removeprefix("# ").splitlines() if line]
             heading = next(reversed(HEADING.findall(source)), heading)
         for output in cell.get("outputs", ()):
-            found = slides_in("".join(output.get("data", {}).get("text/html", "")))
-            if found:
+            if found := slides_in("".join(output.get("data", {}).get("text/html", ""))):
                 chapters.setdefault(heading, []).extend(found)
     return title, list(chapters.items())
 

@@ -134,3 +134,20 @@ def test_a_class_hour_names_only_what_its_lesson_has(lesson):
 def test_every_number_of_a_class_hour_with_a_decimal_point_is_in_its_lesson(lesson):
     for number in re.findall(r"(?<![\w.])-?\d+\.\d+", plain(LESSONS[lesson])):
         assert number in everything_in(lesson), number
+
+
+def test_the_first_hour_has_the_numbers_and_questions_of_lesson_00_and_45_minutes():
+    hour = TEXT.partition("\n## The first hour\n")[2].partition("\n## ")[0]
+    for number in re.findall(r"\d+\.\d+", hour):
+        assert number in everything_in("00"), number
+    for question in re.findall(r"Q\d+[a-z]", hour):
+        assert f"{question}. " in everything_in("00"), question
+    assert sum(map(int, re.findall(r"\*\*(\d+) minutes", hour))) == 45
+
+
+def test_every_question_of_an_agenda_is_in_its_lesson():
+    agendas = TEXT.partition("\n## One day, or three\n")[2].partition("\n## ")[0]
+    questions = set(re.findall(r"\bQ(\d+)[a-z]\b", agendas))
+    assert len(questions) > 8
+    for number, letter in re.findall(r"\bQ(\d+)([a-z])\b", agendas):
+        assert f"Q{number}{letter}. " in everything_in(f"{int(number):02}"), f"Q{number}{letter}"

@@ -31,21 +31,12 @@ class Row:
     caught: tuple[bool, ...]
     named: bool
 
-    @property
-    def name(self) -> str:
-        """For who knows the item's module."""
-        return name_in_words(self.misconception.name)
-
-    @property
-    def sentence(self) -> str:
-        """For everybody else: what a learner with this misconception reads first."""
-        symptom = self.misconception.symptom.replace("|", "\\|")
-        return f"{symptom} ({self.name})"
-
-    def line(self, first: str) -> str:
-        """The row as Markdown, with this in its first column."""
+    def __str__(self) -> str:
+        """As Markdown: what a learner with this misconception reads first, and its name."""
         marks = ["✗" if failed else "✓" for failed in self.caught]
-        return f"| {' | '.join([first, *marks, 'yes' if self.named else 'NO'])} |"
+        symptom = self.misconception.symptom.replace("|", "\\|")
+        says = f"{symptom} ({name_in_words(self.misconception.name)})"
+        return f"| {' | '.join([says, *marks, 'yes' if self.named else 'NO'])} |"
 
 
 def item_ids() -> list[str]:
@@ -91,19 +82,18 @@ def text(matrix: list[Row]) -> str:
     items = {row.item.id: row.item for row in matrix}
     for item in items.values():
         parts.append(f"## {item.id} · {TABLE[item.id].title}")
-        rows = [row for row in matrix if row.item is item]
-        parts.append(section(rows, [row.line(row.sentence) for row in rows]))
+        parts.append(section([row for row in matrix if row.item is item]))
     return "\n\n".join(parts) + "\n"
 
 
-def section(rows: list[Row], lines: list[str]) -> str:
-    """The tests of an item and its rows, as they are to be written."""
+def section(rows: list[Row]) -> str:
+    """The tests of an item and its rows."""
     probes = rows[0].item.probes
     columns = ["misconception", *map(str, range(1, len(probes) + 1)), "named"]
     rule = ["---", *[":-:"] * (len(columns) - 1)]
     header = [f"| {' | '.join(cells)} |" for cells in (columns, rule)]
     tests = "\n".join(f"{i}. {probe.property}" for i, probe in enumerate(probes, 1))
-    return tests + "\n\n" + "\n".join(header + lines)
+    return tests + "\n\n" + "\n".join(header + [str(row) for row in rows])
 
 
 def problems(matrix: list[Row]) -> list[str]:
@@ -164,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments).item
     if chosen:
         matrix = tried(load_item(chosen))
-        print(section(matrix, [row.line(row.name) for row in matrix]))
+        print(section(matrix))
     else:
         items = (item for lesson in TOPICS for item in load_items(lesson).values())
         matrix = [row for item in items for row in tried(item)]

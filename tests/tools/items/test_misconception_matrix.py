@@ -7,6 +7,8 @@ from course_lib.checks.diagnosis.diagnose import diagnose
 from tools.items import misconception_matrix as matrix
 
 ITEM = load_item("06.causal_mask")
+[HIDDEN] = (each for each in ITEM.misconceptions if each.name == "diagonal_hidden")
+DIAGONAL_HIDDEN = f"| {HIDDEN.symptom} (diagonal hidden) | ✗ | ✗ | yes |"
 
 
 @pytest.fixture
@@ -23,8 +25,7 @@ def test_the_page_is_written_with_its_picture(folder, capsys):
     text = (folder / matrix.NAME).read_text("utf-8")
     count = len(ITEM.misconceptions)
     assert f"{count} misconceptions of 1 items: {count} fail, {count} are called by" in text
-    [hidden] = (each for each in ITEM.misconceptions if each.name == "diagonal_hidden")
-    assert f"| {hidden.symptom} (diagonal hidden) | ✗ | ✗ | yes |" in text
+    assert DIAGONAL_HIDDEN in text
     assert "1. " + ITEM.probes[0].property in text
     assert "<svg" in (folder / matrix.PICTURE).read_text("utf-8")
     assert f"{count} misconceptions, not caught or not named: 0" in capsys.readouterr().out
@@ -33,7 +34,7 @@ def test_the_page_is_written_with_its_picture(folder, capsys):
 def test_the_rows_of_one_item_are_printed_and_nothing_is_written(folder, capsys):
     assert matrix.main(["06.causal_mask"]) == 0
     printed = capsys.readouterr().out
-    assert "| diagonal hidden | ✗ | ✗ | yes |" in printed
+    assert DIAGONAL_HIDDEN in printed
     assert "1. " + ITEM.probes[0].property in printed
     assert not folder.exists()
 
