@@ -76,7 +76,8 @@ def test_the_exam_has_twelve_questions_whose_points_add_up():
 
 def test_points_by_kind_are_those_of_the_table_of_items():
     kinds = {kind: sum(item.points for item in ITEMS if item.kind == kind) for kind in KINDS}
-    assert f"code ({kinds['code'] + kinds['bug']} points)" in TEXT
+    code = sum(kinds[kind] for kind in ("code", "bug", "cases"))
+    assert f"code and tests ({code} points)" in TEXT
     assert f"words ({kinds['written']} points)" in TEXT
     assert f"`11.own_run` ({kinds['run']})" in TEXT
     assert f"Of the {sum(kinds.values())} points" in TEXT
