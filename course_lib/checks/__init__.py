@@ -12,17 +12,27 @@ from course_lib.checks.diagnosis.diagnose import SEED, diagnose, passes
 from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.cases import Versions
+from course_lib.checks.items.experiment import BlackBox
 from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
 from course_lib.checks.report.course_parts import judge_with_course_parts
 from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
-from course_lib.checks.table import TABLE, TOPICS
+from course_lib.checks.table import TABLE, TOPICS, ItemKind
 from course_lib.errors import CourseError
 from course_lib.wording import did_you_mean
 
 MOST_SEED = 2**63
-__all__ = ["TABLE", "NotPassed", "Progress", "check", "load_item", "load_items", "versions"]
+__all__ = [
+    "TABLE",
+    "NotPassed",
+    "Progress",
+    "black_box",
+    "check",
+    "load_item",
+    "load_items",
+    "versions",
+]
 
 
 class NotPassed(CourseError):
@@ -83,11 +93,28 @@ def versions(item_id: str) -> dict[str, Callable[..., Any]]:
     Raises:
         CourseError: there is no such item, or it asks for something else.
     """
+    return cast(Versions, _module_of(item_id, "cases", "asks for test cases").versions).by_letter()
+
+
+def black_box(item_id: str, *, number: int) -> Callable[..., Any]:
+    """The function whose error an item such as "12.experiment" asks for.
+
+    Args:
+        item_id: lesson and name.
+        number: a whole number of your own, which decides the error.
+
+    Raises:
+        CourseError: there is no such item, it asks for something else, or the number is none.
+    """
+    return cast(BlackBox, _module_of(item_id, "experiment", "is an experiment").box).box(number)
+
+
+def _module_of(item_id: str, kind: ItemKind, says: str) -> Any:
     load_item(item_id)  # which says what is wrong with the id
-    if TABLE[item_id].kind != "cases":
-        known = ", ".join(entry.id for entry in TABLE.values() if entry.kind == "cases")
-        raise CourseError(f"expected an item that asks for test cases ({known}), got {item_id!r}")
-    return cast(Versions, _module(item_id).versions).by_letter()
+    if TABLE[item_id].kind != kind:
+        known = ", ".join(entry.id for entry in TABLE.values() if entry.kind == kind)
+        raise CourseError(f"expected an item that {says} ({known}), got {item_id!r}")
+    return _module(item_id)
 
 
 @cache  # so that the reference's answers to a variant's calls are computed once

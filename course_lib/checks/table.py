@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-ItemKind = Literal["code", "bug", "cases", "run", "written"]
+ItemKind = Literal["code", "bug", "cases", "experiment", "run", "written"]
 
 TOPICS = {
     "01": "positional_encoding",
@@ -29,8 +29,9 @@ class Entry(NamedTuple):
     """An item's row: difficulty and importance run from 1 to 5.
 
     ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "cases" are
-    tests against wrong versions of a function, "run" is an answer about one's own run, checked
-    against its log and weights, and "written" is an answer in words, marked by a person.
+    tests against wrong versions of a function, an "experiment" finds the error of a function that
+    cannot be read, "run" is an answer about one's own run, checked against its log and weights, and
+    "written" is an answer in words, marked by a person.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Entry(NamedTuple):
             "code": "code",
             "bug": "spot the bug",
             "cases": "write the tests",
+            "experiment": "experiment",
             "run": "your own run",
             "written": "📝 in your own words",
         }
@@ -134,9 +136,10 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("11.bug", "A mean with the wrong weights", "bug", 3, 4, 10, 2),
     ("11.own_run", "What your own run shows", "run", 2, 5, 25, 4),
     ("11.why_warm_up", "Why the learning rate rises first", "written", 2, 4, 10, 2),
-    ("12.bleu", "BLEU, n-gram by n-gram", "code", 3, 5, 20, 5),
-    ("12.paired_bootstrap", "Is the difference more than chance?", "code", 3, 4, 15, 4),
+    ("12.bleu", "BLEU, n-gram by n-gram", "code", 3, 5, 20, 4),
+    ("12.paired_bootstrap", "Is the difference more than chance?", "code", 3, 4, 15, 3),
     ("12.bug", "Too sure of its score", "bug", 2, 4, 10, 2),
+    ("12.experiment", "Which BLEU is this?", "experiment", 4, 4, 25, 4),
     ("12.honest_number", "What the number doesn't tell you", "written", 2, 5, 10, 2),
     ("13.greedy_decode", "Token by token, until the end", "code", 3, 5, 20, 4),
     ("13.beam_search", "Keep several hypotheses", "code", 4, 4, 30, 5),

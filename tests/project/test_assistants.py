@@ -79,7 +79,9 @@ def test_links_lead_only_to_what_a_learners_copy_has():
         assert link.split("/")[0] in PARTS, link
 
 
-@pytest.mark.parametrize("kind, number", [("code", 46), ("bug", 20), ("cases", 4), ("written", 15)])
+@pytest.mark.parametrize(
+    "kind, number", [("code", 46), ("bug", 20), ("cases", 4), ("experiment", 1), ("written", 15)]
+)
 def test_the_items_of_each_kind_and_their_points_are_counted(kind, number):
     points = sum(item.points for item in TABLE.values() if item.kind == kind)
     assert len([item for item in TABLE.values() if item.kind == kind]) == number

@@ -76,7 +76,7 @@ def test_the_exam_has_twelve_questions_whose_points_add_up():
 
 def test_points_by_kind_are_those_of_the_table_of_items():
     kinds = {kind: sum(item.points for item in ITEMS if item.kind == kind) for kind in KINDS}
-    code = sum(kinds[kind] for kind in ("code", "bug", "cases"))
+    code = sum(kinds[kind] for kind in ("code", "bug", "cases", "experiment"))
     assert f"code and tests ({code} points)" in TEXT
     assert f"words ({kinds['written']} points)" in TEXT
     assert f"`11.own_run` ({kinds['run']})" in TEXT

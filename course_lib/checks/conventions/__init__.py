@@ -27,6 +27,7 @@ WITHOUT = {
     "written": "a person marks it",
     "bug": "it shows code with one wrong line",
     "cases": "its cases are about the course's own function",
+    "experiment": "it is about the course's own function",
     "run": "every run has numbers of its own",
 }
 __all__ = ["CONVENTIONS", "WITHOUT", "Convention", "chosen", "conventions_of", "under_conventions"]

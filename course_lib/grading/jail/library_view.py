@@ -90,13 +90,18 @@ def load_item(item_id, conventions=()):
     raise ImportError("items are not available while an answer is graded")
 
 
+def _not_here(*args, **kwargs):
+    raise ImportError("it is not available while an answer is graded")
+
+
 def versions(item_id):
-    """Of what test cases are about: it is called outside, with the cases."""
+    """Of what test cases are about: they are called outside, with the cases."""
+    return dict.fromkeys("abcdef", _not_here)
 
-    def not_here(*args, **kwargs):
-        raise ImportError("versions are not available while an answer is graded")
 
-    return dict.fromkeys("abcdef", not_here)
+def black_box(item_id, *, number):
+    """What an experiment is about: it is called outside."""
+    return _not_here
 
 
 Progress = NotChecked

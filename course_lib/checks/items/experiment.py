@@ -1,0 +1,139 @@
+"""An experiment with a budget: which of several errors does a hidden function have?
+
+An answer names the error and the calls that show it: of all errors, and of a function without one,
+only the one that is named may give what the box gives. Each learner's own number decides the error,
+so that no two need have the same box, and no number is easier than another.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.checks.engine import Call, Item, Probe
+from course_lib.checks.engine.call import Answer
+from course_lib.checks.engine.compare import Difference
+from course_lib.checks.items.hidden import Hidden, got, hide
+from course_lib.errors import CourseError
+
+MOST_NUMBER = 10**12
+_KEYS = ("number", "error", "calls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlackBox(Hidden):
+    """A function with one of several errors.
+
+    Attributes:
+        wrong: the errors, each as the list of an exercise says it.
+        most_calls: of an experiment.
+    """
+
+    most_calls: int
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """From letters to errors, in the order of the list."""
+        return dict(zip(string.ascii_lowercase, self.wrong, strict=False))
+
+    def error_of(self, number: int) -> str:
+        """The name of the error that the box of this number has."""
+        return random.Random(f"{self.of.id}/{number}").choice([*self.wrong])
+
+    def box(self, number: int) -> Callable[..., Any]:
+        """The box of this number, which can be called as often as the budget allows.
+
+        Raises:
+            CourseError: the number is none.
+        """
+        if _no_number(number):
+            raise CourseError(
+                f"expected a whole number of your own from 0 to {MOST_NUMBER:,}, got {got(number)}"
+            )
+        subject, left = self.subject(self.error_of(number)), [self.most_calls]
+
+        def within_budget(*args: Any, **kwargs: Any) -> Any:
+            if not left[0]:
+                raise CourseError(
+                    f"expected at most {self.most_calls} calls, and this is one more: what do "
+                    "those that you have made rule out? A new experiment is a new box"
+                )
+            left[0] -= 1
+            return subject(*args, **kwargs)
+
+        return hide(within_budget, instead="the number, the error and the calls")
+
+
+def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str]) -> Item:
+    """The item that asks which error the box has, and for the calls that show it."""
+
+    def experiment() -> dict[str, Any]:
+        """An answer of the right form."""
+        return {"number": 0, "error": "a", "calls": []}
+
+    def judged(
+        calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
+    ) -> Difference | None:
+        return _no_experiment(answers[0].value, box) or _shown(answers[0].value, box)
+
+    says = "only the error that is named gives what the box gives in these calls"
+    return Item(
+        item_id,
+        reference=experiment,
+        probes=[Probe(says, lambda _: [Call(())], compare=judged, any_form=True)],
+        hints=hints,
+    )
+
+
+def _no_number(number: Any) -> bool:
+    return type(number) is not int or not 0 <= number <= MOST_NUMBER
+
+
+def _no_experiment(answer: Any, box: BlackBox) -> Difference | None:
+    """What keeps an answer from being an experiment."""
+    wanted = f"a dict with the keys {', '.join(_KEYS)}"
+    if not isinstance(answer, dict) or set(answer) != set(_KEYS):
+        return Difference("type", expected=wanted, got=got(answer))
+    if _no_number(answer["number"]):
+        whole = f"your whole number from 0 to {MOST_NUMBER:,}, with which you made the box"
+        return Difference("value", expected=whole, got=got(answer["number"]))
+    if not isinstance(answer["error"], str) or answer["error"] not in box.letters:
+        listed = f"the letter of an error, {', '.join(box.letters)}"
+        return Difference("value", expected=listed, got=got(answer["error"]))
+    calls = answer["calls"]
+    if not isinstance(calls, (list, tuple)) or not calls:
+        return Difference("type", expected="a list of calls, each a tuple", got=got(calls))
+    if len(calls) > box.most_calls:
+        return Difference("value", expected=f"at most {box.most_calls} calls", got=f"{len(calls)}")
+    return box.wrong_arguments(calls, "call")
+
+
+def _shown(answer: dict[str, Any], box: BlackBox) -> Difference | None:
+    """Why the calls do not show the error that is named."""
+    named = box.letters[answer["error"]]
+    gives = [box.answer(box.error_of(answer["number"]), each) for each in answer["calls"]]
+
+    def rules_out(name: str) -> int:
+        """The number of the first call in which it gives something else than the box; else 0."""
+        pairs = enumerate(zip(gives, answer["calls"], strict=True), 1)
+        return next((i for i, (a, each) in pairs if box.differ(a, box.answer(name, each))), 0)
+
+    if call := rules_out(named):
+        return Difference(
+            "value",
+            expected=f"an error with which call {call} gives what your box gives",
+            got=f"{answer['error']}, with which it does not",
+        )
+    left = [letter for letter, name in box.letters.items() if name != named and not rules_out(name)]
+    if not rules_out(""):
+        left.append("a function without an error")
+    if left:
+        return Difference(
+            "value",
+            expected=f"calls that only {answer['error']} explains",
+            got=f"calls that are explained as well by {', '.join(left)}",
+        )
+    return None

@@ -1,0 +1,113 @@
+"""Functions that a learner may call and not read: right ones, and ones with a known error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+from torch.utils import _pytree as tree
+
+from course_lib.checks.engine import Call, Item
+from course_lib.checks.engine.call import Answer, ask, make_call
+from course_lib.checks.engine.compare import Difference, answers_differ, described, short
+from course_lib.errors import CourseError
+
+SECONDS = 2.0  # for one call: arguments are small
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hidden:
+    """The right version of a function, and wrong ones.
+
+    Attributes:
+        of: the item that asks for the function.
+        wrong: the names of misconceptions of that item, each with what its own item says of it.
+        problem: what is wrong with arguments, as "mask must be boolean", else "".
+        most_numbers: how many numbers or words the arguments of an answer may have together.
+    """
+
+    of: Item
+    wrong: Mapping[str, str]
+    problem: Callable[..., str]
+    most_numbers: int
+
+    def subject(self, name: str) -> Callable[..., Any]:
+        """The version with the misconception of this name; the right one for ""."""
+        if not name:
+            return self.of.reference
+        return next(m.subject for m in self.of.misconceptions if m.name == name)
+
+    def answer(self, name: str, arguments: Sequence[Any]) -> Answer:
+        """What a version gives."""
+        call = Call(tuple(arguments))
+        return ask(self.subject(name), call, self.of.use, seconds=SECONDS)
+
+    def differ(self, a: Answer, b: Answer) -> Difference | None:
+        """The first difference of two answers, as far as the item's tolerance goes."""
+        return answers_differ(a, b, tolerance=self.of.tolerance)
+
+    def wrong_arguments(self, each: Sequence[Any], what: str) -> Difference | None:
+        """What keeps these from being arguments of the function, or makes them too many.
+
+        Args:
+            each: the arguments of each case or call.
+            what: "case" or "call".
+        """
+        for number, arguments in enumerate(each, 1):
+            if not isinstance(arguments, (list, tuple)):
+                return Difference(
+                    "type",
+                    expected=f"the arguments of {what} {number} as a tuple",
+                    got=got(arguments),
+                )
+        have = sum(_size(arguments) for arguments in each)
+        if have > self.most_numbers:
+            most = f"at most {self.most_numbers} numbers or words in all arguments together"
+            return Difference("value", expected=most, got=f"{have}")
+        for number, arguments in enumerate(each, 1):
+            try:
+                problem = self.problem(*arguments)
+            except TypeError:  # the number of arguments
+                problem = f"the arguments of {self.of.id.split('.')[1]}"
+            if problem:
+                came = f"{got(arguments)} in {what} {number}"
+                return Difference("value", expected=problem, got=came)
+        return None
+
+
+def hide(subject: Callable[..., Any], *, instead: str) -> Callable[..., Any]:
+    """A function to call and not to read, outside of answers.
+
+    Args:
+        subject: what is called.
+        instead: what an answer has to do in place of calling it.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _in_an_answer():
+            raise CourseError(f"expected {instead}: it isn't there when an answer is graded")
+        return subject(*args, **kwargs)
+
+    return call
+
+
+def _in_an_answer() -> bool:
+    """Whether a check is just asking for an answer."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not make_call.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
+def got(value: Any) -> str:
+    """A value as a report shows it."""
+    return short(value) if isinstance(value, (list, tuple)) else described(value)
+
+
+def _size(arguments: Any) -> int:
+    leaves = tree.tree_leaves(arguments)
+    return sum(leaf.numel() if isinstance(leaf, Tensor) else 1 for leaf in leaves)

@@ -1,0 +1,138 @@
+"""Which error a hidden function has: an answer passes if its calls leave only the one it names."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from course_lib.checks import black_box, check
+from course_lib.checks.items.honest_numbers.experiment import box
+from course_lib.errors import CourseError
+from tools import ROOT
+
+ITEM = "12.experiment"
+
+
+@pytest.fixture(autouse=True)
+def _progress_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def corpus(*sentences):
+    return [sentence.split() for sentence in sentences]
+
+
+REFERENCE = "The cat sleeps on the old mat today ."
+LONGER = corpus("The cat sleeps on the old mat now today ."), corpus(REFERENCE)
+SHORTER = corpus("The cat sleeps on the old mat"), corpus(REFERENCE)
+SMALL = corpus("the cat sleeps on the old mat today ."), corpus(REFERENCE)
+TWO = corpus(REFERENCE, "The dog eats"), corpus(REFERENCE, "The dog eats")
+ALL = [LONGER, SHORTER, SMALL, TWO]
+LETTER = {name: letter for letter, name in box.letters.items()}
+NUMBER_OF = {box.error_of(number): number for number in range(200)}
+
+
+def answer(error, calls):
+    return {"number": NUMBER_OF[error], "error": LETTER[error], "calls": calls}
+
+
+def test_each_error_is_known_to_the_item_and_comes_as_often_as_another():
+    known = {misconception.name for misconception in box.of.misconceptions}
+    assert set(box.wrong) <= known and len(box.wrong) == 9
+    often = Counter(box.error_of(number) for number in range(9_000))
+    assert min(often.values()) > 850 and max(often.values()) < 1_150
+
+
+@pytest.mark.parametrize("error", box.wrong)
+def test_four_good_calls_show_each_error_and_no_other_answer_passes(error):
+    passed = [
+        letter
+        for letter in box.letters
+        if check(ITEM, lambda letter=letter: answer(error, ALL) | {"error": letter}).passed
+    ]
+    assert passed == [LETTER[error]]
+
+
+def test_what_else_would_explain_the_calls_is_named():
+    report = check(ITEM, lambda: answer("no_brevity_penalty", [LONGER]))
+    assert not report.passed
+    assert "as well by a, b, i, a function without an error" in str(report)
+    report = check(ITEM, lambda: answer("no_brevity_penalty", [LONGER, SHORTER]))
+    assert "as well by d." not in str(report)
+    assert report.passed
+
+
+def test_an_error_that_a_call_rules_out_is_told_with_that_call():
+    report = check(ITEM, lambda: answer("recall", [TWO, LONGER]) | {"error": LETTER["smoothed"]})
+    assert "with which call 2 gives what your box gives" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"number": -1}, "your whole number"),
+        ({"number": True}, "your whole number"),
+        ({"number": 1.0}, "your whole number"),
+        ({"number": 10**30}, "your whole number"),
+        ({"number": "7"}, "your whole number"),
+        ({"error": "z"}, "the letter of an error"),
+        ({"error": "recall"}, "the letter of an error"),
+        ({"error": ["a"]}, "the letter of an error"),
+        ({"error": None}, "the letter of an error"),
+        ({"calls": []}, "a list of calls"),
+        ({"calls": None}, "a list of calls"),
+        ({"calls": [LONGER] * 6}, "at most 5 calls, got 6"),
+        ({"calls": [corpus("a b")]}, "the arguments of bleu"),
+        ({"calls": ["a b"]}, "the arguments of call 1 as a tuple"),
+        ({"calls": [("a b", "a b")]}, "as lists of sentences"),
+        ({"calls": [(["a b"], ["a b"])]}, "a sentence as a list of words"),
+        ({"calls": [([["a", 1]], [["a", "b"]])]}, "a sentence as a list of words"),
+        ({"calls": [(corpus("a", "b"), corpus("a"))]}, "one reference for each"),
+        ({"calls": [(corpus("a " * 200), corpus("a"))]}, "at most 120 numbers or words"),
+        ({"more": 1}, "a dict with the keys number, error, calls"),
+    ],
+)
+def test_what_is_no_experiment_is_told_in_a_sentence(changed, message):
+    report = check(ITEM, lambda: answer("recall", ALL) | changed)
+    assert not report.passed
+    assert message in str(report)
+
+
+@pytest.mark.parametrize("value", [None, [], "a", 3, {}, {"number": 1}])
+def test_an_answer_of_another_form_is_told(value):
+    report = check(ITEM, lambda: value)
+    assert not report.passed and report.diagnosis.status == "not yet"
+
+
+def test_after_the_budget_the_box_is_closed_and_a_new_one_is_not():
+    closed = black_box(ITEM, number=3)
+    for _ in range(box.most_calls):
+        closed(*LONGER)
+    with pytest.raises(CourseError, match="at most 5 calls"):
+        closed(*LONGER)
+    assert black_box(ITEM, number=3)(*LONGER) > 0
+
+
+def test_an_answer_does_not_call_the_box():
+    open_box = black_box(ITEM, number=3)
+    report = check(ITEM, lambda: {"number": 3, "error": "a", "calls": [open_box(*LONGER)]})
+    assert "it isn't there when an answer is graded" in str(report)
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, "3", None, True, 10**13])
+def test_a_box_has_a_number(number):
+    with pytest.raises(CourseError, match="a whole number of your own"):
+        black_box(ITEM, number=number)
+
+
+def test_other_items_have_no_box():
+    with pytest.raises(CourseError, match=r"an item that is an experiment \(12\.experiment\)"):
+        black_box("06.cases", number=1)
+
+
+def test_the_task_lists_the_errors_as_the_box_has_them():
+    notebook = json.loads((ROOT / "exercises/12_honest_numbers/honest_numbers.ipynb").read_text())
+    [task] = ["".join(c["source"]) for c in notebook["cells"] if c["id"] == "12-experiment-task"]
+    listed = dict(re.findall(r"^- `(\w)`: (.+)$", task, re.MULTILINE))
+    assert listed == {letter: box.wrong[name] for letter, name in box.letters.items()}

@@ -1,0 +1,76 @@
+"""An experiment as an answer, in grading: calls that show the error earn its points."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from course_lib.grading.submissions.exercise import load_exercise
+from tests.grading.notebooks_to_hand_in import ROOT, answered, points
+
+RIGHT = """\
+def right():
+    reference = "The cat sleeps on the old mat today .".split()
+    longer = "The cat sleeps on the old mat now today .".split()
+    short = "The dog eats".split()
+    calls = [([longer], [reference]), ([reference, short], [reference, short])]
+    return {"number": 1, "error": "b", "calls": calls}
+
+box = black_box("12.experiment", number=1)
+turn = []
+
+class Any(str):
+    def __eq__(self, other):
+        return True
+    def __hash__(self):
+        return hash("a")
+"""
+RETURNED = {
+    "another error": "right() | {'error': 'c'}",
+    "another number": "right() | {'number': 2}",
+    "one call": "right() | {'calls': right()['calls'][:1]}",
+    "six calls": "right() | {'calls': 3 * right()['calls']}",
+    "no calls": "right() | {'calls': []}",
+    "what the box gives": "right() | {'calls': [box(['a'], ['a'])]}",
+    "every letter": "right() | {'error': 'abcdefghi'}",
+    "a letter like any": "right() | {'error': Any('c')}",
+    "a number without end": "right() | {'number': 10**5000}",
+    "words without end": "right() | {'calls': [([['a'] * 10**6], [['a']])]}",
+    "a word without end": "right() | {'calls': [([['a' * 10**8]], [['a']])]}",
+    "another error at each call": "right() | {'error': 'bcdefghia'[turn.append(1) or len(turn)]}",
+    "a text": "'number 1, error b'",
+}
+
+
+@pytest.fixture(scope="module")
+def only_experiment():
+    exercise = load_exercise(ROOT / "exercises", "12_honest_numbers")
+    tasks = tuple(task for task in exercise.tasks if task.entry.id == "12.experiment")
+    return replace(exercise, tasks=tasks)
+
+
+@pytest.fixture(scope="module")
+def notebook_of_12():
+    path = ROOT / "exercises" / "12_honest_numbers" / "honest_numbers.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def with_experiment(notebook, returned):
+    source = f"{RIGHT}\ndef experiment():\n    return {returned}\n"
+    return answered(notebook, {"12-experiment-answer": source})
+
+
+@pytest.mark.slow
+def test_an_experiment_that_shows_the_error_earns_its_points(
+    graded, notebook_of_12, only_experiment
+):
+    result = graded(with_experiment(notebook_of_12, "right()"), only_experiment)
+    assert points(result) == {"12.experiment": 4.0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RETURNED)
+def test_a_trick_earns_nothing(name, graded, notebook_of_12, only_experiment):
+    result = graded(with_experiment(notebook_of_12, RETURNED[name]), only_experiment)
+    assert points(result) == {}
+    assert result.items
