@@ -5,8 +5,9 @@ import re
 from collections import Counter
 
 import pytest
+import torch
 
-from course_lib.checks import black_box, check
+from course_lib.checks import TABLE, _module, black_box, check
 from course_lib.checks.items.honest_numbers.experiment import box
 from course_lib.errors import CourseError
 from tools import ROOT
@@ -127,12 +128,69 @@ def test_a_box_has_a_number(number):
 
 
 def test_other_items_have_no_box():
-    with pytest.raises(CourseError, match=r"an item that is an experiment \(12\.experiment\)"):
+    with pytest.raises(CourseError, match=r"an item that is an experiment \(.*12\.experiment\)"):
         black_box("06.cases", number=1)
 
 
-def test_the_task_lists_the_errors_as_the_box_has_them():
-    notebook = json.loads((ROOT / "exercises/12_honest_numbers/honest_numbers.ipynb").read_text())
-    [task] = ["".join(c["source"]) for c in notebook["cells"] if c["id"] == "12-experiment-task"]
+X = torch.tensor([[[1.0, 2, 3, 6], [0, 0, 4, 4]], [[2, 2, 2, 6], [9, 1, 1, 1]]])
+LOGITS = torch.tensor([[[0.0, 1, 2, 3], [3, 0, 0, 0]], [[0, 0, 5, 0], [0, 0, 0, 0]]])
+GOOD = {
+    "03.experiment": [(X, torch.full((4,), 2.0), torch.ones(4), 1.0)],
+    "11.experiment": [
+        (LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 0.0),
+        (LOGITS[:1, :1], torch.tensor([[2]]), 0, 0.5),
+    ],
+    "12.experiment": ALL,
+}
+BAD = {
+    "03.experiment": [
+        (X[0], torch.ones(4), torch.ones(4), 1.0),
+        (X, torch.ones(3), torch.ones(4), 1.0),
+        (X, torch.ones(4), torch.ones(4), 0),
+        (X.long(), torch.ones(4), torch.ones(4)),
+        (X, None, None),
+    ],
+    "11.experiment": [
+        (LOGITS, torch.tensor([[3, 1]]), 0, 0.0),
+        (LOGITS, torch.tensor([[3, 1], [2, 4]]), 0, 0.0),
+        (LOGITS, torch.tensor([[3, 1], [2, 0]]), 9, 0.0),
+        (LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 1.5),
+        (LOGITS, torch.tensor([[3.0, 1], [2, 0]]), 0, 0.0),
+        (LOGITS[..., :2], torch.tensor([[1, 1], [1, 0]]), 0, 0.0),
+    ],
+    "12.experiment": [("a b", "a b")],
+}
+
+
+def test_each_experiment_has_good_calls_here():
+    assert set(GOOD) == {entry.id for entry in TABLE.values() if entry.kind == "experiment"}
+
+
+@pytest.mark.parametrize("item_id", GOOD)
+def test_every_error_can_be_shown_within_the_budget(item_id):
+    here = _module(item_id).box
+    assert len(GOOD[item_id]) <= here.most_calls
+    numbers = {here.error_of(number): number for number in range(200)}
+    for letter, name in here.letters.items():
+        shown = {"number": numbers[name], "error": letter, "calls": GOOD[item_id]}
+        assert check(item_id, lambda shown=shown: shown).passed, name
+
+
+@pytest.mark.parametrize("item_id", BAD)
+def test_arguments_that_the_function_does_not_take_are_told_one_by_one(item_id):
+    for arguments in BAD[item_id]:
+        report = check(item_id, lambda each=arguments: ONE | {"calls": [each]})
+        assert not report.passed and "in call 1" in str(report), arguments
+
+
+ONE = {"number": 1, "error": "a"}
+
+
+@pytest.mark.parametrize("item_id", GOOD)
+def test_the_task_lists_the_errors_as_the_box_has_them(item_id):
+    here, cell_id = _module(item_id).box, f"{item_id[:2]}-experiment-task"
+    [path] = ROOT.glob(f"exercises/{item_id[:2]}_*/*.ipynb")
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    [task] = ["".join(cell["source"]) for cell in cells if cell["id"] == cell_id]
     listed = dict(re.findall(r"^- `(\w)`: (.+)$", task, re.MULTILINE))
-    assert listed == {letter: box.wrong[name] for letter, name in box.letters.items()}
+    assert listed == {letter: here.wrong[name] for letter, name in here.letters.items()}

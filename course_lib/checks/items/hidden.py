@@ -28,17 +28,19 @@ class Hidden:
         wrong: the names of misconceptions of that item, each with what its own item says of it.
         problem: what is wrong with arguments, as "mask must be boolean", else "".
         most_numbers: how many numbers or words the arguments of an answer may have together.
+        right: the right version, if the item's reference takes its arguments in another way.
     """
 
     of: Item
     wrong: Mapping[str, str]
     problem: Callable[..., str]
     most_numbers: int
+    right: Callable[..., Any] | None = None
 
     def subject(self, name: str) -> Callable[..., Any]:
         """The version with the misconception of this name; the right one for ""."""
         if not name:
-            return self.of.reference
+            return self.right or self.of.reference
         return next(m.subject for m in self.of.misconceptions if m.name == name)
 
     def answer(self, name: str, arguments: Sequence[Any]) -> Answer:
