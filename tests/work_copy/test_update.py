@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -420,8 +421,11 @@ def test_an_items_number_may_have_one_digit(answered, monkeypatch, capsys):
 
 def test_the_name_of_an_item_without_its_number_gets_the_whole_id(answered, monkeypatch, capsys):
     monkeypatch.setenv("COURSE_WORK", str(answered))
-    for item in (item for item in TABLE if not item.endswith(".bug")):
-        assert cli.main(["reset", item.partition(".")[2]]) == 1
+    names = Counter(item[3:] for item in TABLE)
+    for item in (
+        item for item in TABLE if names[item[3:]] == 1
+    ):  # not "bug", of which there are many
+        assert cli.main(["reset", item[3:]]) == 1
         assert f": did you mean {item}?" in capsys.readouterr().err
 
 
