@@ -113,9 +113,7 @@ def test_a_case_that_a_right_version_fails_finds_nothing_and_is_told():
     wrong = PARTLY[0], torch.tensor([[0.75, 0.25, 0], [0, 0, 0]])
     report = check("06.cases", lambda: [wrong, LOW])
     assert not report.passed
-    assert "case 1, element [0, 0]: expected 0.25, which a right version gives, got 0.75" in str(
-        report
-    )
+    assert "case 1, element [0, 0]: expected what a right version gives, got 0.75" in str(report)
     assert names("06.cases", [wrong, LOW]).isdisjoint({"nothing_left_is_uniform"})
 
 
@@ -186,7 +184,7 @@ def test_cases_call_no_version_while_they_are_asked_for():
 
     report = check("06.cases", cases)
     assert not report.passed
-    assert "when an answer is graded" in str(report)
+    assert "when it is graded" in str(report)
     six["a"](*PARTLY[0])  # elsewhere they may be called
 
 

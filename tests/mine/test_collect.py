@@ -64,12 +64,12 @@ def test_a_file_that_was_edited_is_kept_beside_the_new_one(work):
 def test_what_only_the_kernel_or_a_file_of_the_learners_has_is_refused(work):
     work.answer("06.padding_mask", MASK.replace("tokens !=", "elsewhere(tokens) !="))
     work.answer(
-        "06.causal_mask", "from helpers import triangle\ndef causal_mask(n): return triangle(n)"
+        "06.causal_mask", "from triangles import triangle\ndef causal_mask(n): return triangle(n)"
     )
-    (work.notebook("06").parent / "helpers.py").write_text("def triangle(n): return 1")
+    (work.notebook("06").parent / "triangles.py").write_text("def triangle(n): return 1")
     found = collect(work.folder)
     assert found.own == {}
-    assert "helpers, a file of yours" in found.why_not("06.causal_mask")
+    assert "triangles, a file of yours" in found.why_not("06.causal_mask")
 
 
 def test_code_that_ends_or_hangs_a_program_is_no_part(work):

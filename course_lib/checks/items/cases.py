@@ -41,7 +41,7 @@ class Versions(Hidden):
 
     def by_letter(self) -> dict[str, Callable[..., Any]]:
         """The versions, without their names."""
-        instead = "cases that say what a right version gives, and `cases` calls a version"
+        instead = "cases with what a right version gives, written as numbers"
         return {
             letter: hide(self.subject(name), instead=instead)
             for letter, name in self.letters.items()
@@ -103,7 +103,7 @@ def _right_passes(versions: Versions, cases: Sequence[Any]) -> Difference | None
             return Difference("value", expected="arguments that a right version takes", got=came)
         if difference := versions.differ(right, Answer(expected)):
             where = f"case {number}{difference.where and ', ' + difference.where}"
-            gives = f"{difference.expected}, which a right version gives"
+            gives = "what a right version gives"  # not which number that is: it is to be worked out
             return replace(difference, where=where, expected=gives)
     return None
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import random
 import string
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.call import Answer
-from course_lib.checks.engine.compare import Difference
+from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.items.hidden import Hidden, got, hide
 from course_lib.errors import CourseError
 
 MOST_NUMBER = 10**12
+_made: Counter[tuple[str, int]] = Counter()  # calls of each box, by item and number
 _KEYS = ("number", "error", "calls")
 
 
@@ -53,16 +55,18 @@ class BlackBox(Hidden):
             raise CourseError(
                 f"expected a whole number of your own from 0 to {MOST_NUMBER:,}, got {got(number)}"
             )
-        subject, left = self.subject(self.error_of(number)), [self.most_calls]
+        subject = self.subject(self.error_of(number))
 
-        def within_budget(*args: Any, **kwargs: Any) -> Any:
-            if not left[0]:
+        def within_budget(*arguments: Any) -> Any:
+            if problem := self.problem_of(arguments):
+                raise CourseError(f"expected {problem}, got {got(arguments)}; this call is free")
+            if _made[self.of.id, number] == self.most_calls:
                 raise CourseError(
-                    f"expected at most {self.most_calls} calls, and this is one more: what do "
-                    "those that you have made rule out? A new experiment is a new box"
+                    f"expected at most {many(self.most_calls)}, and this is one more: what do "
+                    "those that you have made rule out? A new experiment takes another number"
                 )
-            left[0] -= 1
-            return subject(*args, **kwargs)
+            _made[self.of.id, number] += 1
+            return subject(*arguments)
 
         return hide(within_budget, instead="the number, the error and the calls")
 
@@ -88,6 +92,11 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
     )
 
 
+def many(calls: int) -> str:
+    """So many calls, in words: "1 call", "2 calls"."""
+    return f"{calls} call{'s' * (calls > 1)}"
+
+
 def _no_number(number: Any) -> bool:
     return type(number) is not int or not 0 <= number <= MOST_NUMBER
 
@@ -99,15 +108,16 @@ def _no_experiment(answer: Any, box: BlackBox) -> Difference | None:
         return Difference("type", expected=wanted, got=got(answer))
     if _no_number(answer["number"]):
         whole = f"your whole number from 0 to {MOST_NUMBER:,}, with which you made the box"
-        return Difference("value", expected=whole, got=got(answer["number"]))
+        return Difference("value", expected=whole, got=short(answer["number"]))
     if not isinstance(answer["error"], str) or answer["error"] not in box.letters:
         listed = f"the letter of an error, {', '.join(box.letters)}"
-        return Difference("value", expected=listed, got=got(answer["error"]))
+        return Difference("value", expected=listed, got=short(answer["error"]))
     calls = answer["calls"]
     if not isinstance(calls, (list, tuple)) or not calls:
         return Difference("type", expected="a list of calls, each a tuple", got=got(calls))
     if len(calls) > box.most_calls:
-        return Difference("value", expected=f"at most {box.most_calls} calls", got=f"{len(calls)}")
+        most = f"at most {many(box.most_calls)}"
+        return Difference("value", expected=most, got=f"{len(calls)}")
     return box.wrong_arguments(calls, "call")
 
 

@@ -52,6 +52,13 @@ class Hidden:
         """The first difference of two answers, as far as the item's tolerance goes."""
         return answers_differ(a, b, tolerance=self.of.tolerance)
 
+    def problem_of(self, arguments: Sequence[Any]) -> str:
+        """What is wrong with arguments, their number included; "" if nothing is."""
+        try:
+            return self.problem(*arguments)
+        except TypeError:
+            return f"the arguments of {self.of.id.split('.')[1]}"
+
     def wrong_arguments(self, each: Sequence[Any], what: str) -> Difference | None:
         """What keeps these from being arguments of the function, or makes them too many.
 
@@ -71,11 +78,7 @@ class Hidden:
             most = f"at most {self.most_numbers} numbers or words in all arguments together"
             return Difference("value", expected=most, got=f"{have}")
         for number, arguments in enumerate(each, 1):
-            try:
-                problem = self.problem(*arguments)
-            except TypeError:  # the number of arguments
-                problem = f"the arguments of {self.of.id.split('.')[1]}"
-            if problem:
+            if problem := self.problem_of(arguments):
                 came = f"{got(arguments)} in {what} {number}"
                 return Difference("value", expected=problem, got=came)
         return None
@@ -91,7 +94,9 @@ def hide(subject: Callable[..., Any], *, instead: str) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if _in_an_answer():
-            raise CourseError(f"expected {instead}: it isn't there when an answer is graded")
+            raise CourseError(
+                f"expected {instead}, and the answer calls what cannot be called when it is graded"
+            )
         return subject(*args, **kwargs)
 
     return call

@@ -29,7 +29,7 @@ RETURNED = {
     "another error": "right() | {'error': 'c'}",
     "another number": "right() | {'number': 2}",
     "one call": "right() | {'calls': right()['calls'][:1]}",
-    "six calls": "right() | {'calls': 3 * right()['calls']}",
+    "four calls": "right() | {'calls': 2 * right()['calls']}",
     "no calls": "right() | {'calls': []}",
     "what the box gives": "right() | {'calls': [box(['a'], ['a'])]}",
     "every letter": "right() | {'error': 'abcdefghi'}",

@@ -43,18 +43,18 @@ box = BlackBox(
     },
     problem=_problem,
     most_numbers=80,
-    most_calls=2,
+    most_calls=1,
 )
 item = experiment_item(
     "03.experiment",
     box,
     hints=(
         "Take a vector that you can normalise by hand, such as 1, 2, 3, 6 of the lesson, with a "
-        "weight of 1 and a bias of 0. What do the nine errors make of it?",
+        "weight of 1 and a bias of 0. Which of the nine errors would not show?",
         "Some errors show only if there are several vectors in a sentence, or several sentences; "
         "some only with a weight that is not 1 and a bias that is not 0; and eps shows where it "
         "is large. One call can have all of this, but then you must be able to work it out.",
-        "x of shape (2, 2, 4), with four vectors that differ; weight 2 in each column, bias 1, and "
-        "eps 1.0. Then tell apart what is left: by_one_less from its neighbour needs a large eps.",
+        "x of shape (2, 2, 4), with four vectors that differ; a weight of 2, a bias of 1, and eps "
+        "1.0: with a small eps, a and b could not be told apart.",
     ),
 )

@@ -38,7 +38,7 @@ box = BlackBox(
     },
     problem=_problem,
     most_numbers=120,
-    most_calls=5,
+    most_calls=3,
 )
 item = experiment_item(
     "12.experiment",

@@ -45,7 +45,7 @@ box = BlackBox(
     },
     problem=_problem,
     most_numbers=120,
-    most_calls=3,
+    most_calls=2,
 )
 item = experiment_item(
     "11.experiment",

@@ -30,7 +30,7 @@ versions = Versions(
         "mean_of_sentence_means": "do your sentences have equally many tokens?",
         "divided_by_all_positions": "is there padding in your cases?",
         "in_bits": "what is the loss of a model that gives each of V words the same probability?",
-        "softmax_over_positions": "do the logits differ from one position to the next?",
+        "softmax_over_positions": "would softmax over the positions give other probabilities?",
         "zero_is_always_the_pad": "which number is pad_id in your cases?",
     },
     problem=_problem,
@@ -46,6 +46,7 @@ item = cases_item(
         "Choose logits whose probabilities you know: ln 3 and 0 stand for 3/4 and 1/4. Two "
         "sentences of different lengths, with costs that differ, show how the mean is taken.",
         "B = 2, T = 2, V = 2, pad_id = 1 is large enough: one sentence of two tokens, one of one "
-        "token and a pad. The loss is (a + b + c) / 3, each of them −ln p.",
+        "token and a pad, and no symmetry between positions and words. The loss is "
+        "(a + b + c) / 3, each of them −ln p.",
     ),
 )
