@@ -50,6 +50,6 @@ item = experiment_item(
         "shorter than its reference, one that is longer, a capital letter, two sentences of "
         "different quality, no match of four words.",
         "A long sentence with one difference in the middle gives matches of all lengths. Change it "
-        "in one respect per call: leave out its end, repeat a word, write one word large.",
+        "in one respect per call: leave out its end, repeat a word, take away a capital letter.",
     ),
 )
