@@ -23,5 +23,5 @@ def test_the_rehearsal_of_a_teacher_runs_from_its_first_line_to_its_last(tmp_pat
     )
     assert done.returncode == 0, done.stderr
     assert "The points are in rehearsal/points.csv" in done.stdout
-    assert re.search(r"right +12 of 12 +1\n *wrong +0 of 12", done.stdout), done.stdout
-    assert (tmp_path / "rehearsal" / "points.csv").read_text("utf-8-sig").count("passed") == 5
+    assert re.search(r"right +16 of 16 +1\n *wrong +0 of 16", done.stdout), done.stdout
+    assert (tmp_path / "rehearsal" / "points.csv").read_text("utf-8-sig").count("passed") == 6
