@@ -15,7 +15,7 @@ from typing import Any
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference
-from course_lib.checks.items.hidden import Hidden, got, hide
+from course_lib.checks.items.hidden import Hidden, got, hide, many
 
 PAIR = "a list of cases, each a pair: the arguments as a tuple, and what they should give"
 
@@ -90,7 +90,7 @@ def _no_cases(cases: Any, versions: Versions) -> Difference | None:
         if not isinstance(case, (list, tuple)) or len(case) != 2:
             return Difference("type", expected=PAIR, got=f"{got(case)} as case {number}")
     if len(cases) > versions.most_cases:
-        most = f"at most {versions.most_cases} case{'s' * (versions.most_cases > 1)}"
+        most = f"at most {many(versions.most_cases, 'case')}"
         return Difference("value", expected=most, got=f"{len(cases)}")
     return versions.wrong_arguments([arguments for arguments, _ in cases], "case")
 

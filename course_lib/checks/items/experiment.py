@@ -17,7 +17,7 @@ from typing import Any
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, short
-from course_lib.checks.items.hidden import Hidden, got, hide
+from course_lib.checks.items.hidden import Hidden, got, hide, many
 from course_lib.errors import CourseError
 
 MOST_NUMBER = 10**12
@@ -62,8 +62,8 @@ class BlackBox(Hidden):
                 raise CourseError(f"expected {problem}, got {got(arguments)}; this call is free")
             if _made[self.of.id, number] == self.most_calls:
                 raise CourseError(
-                    f"expected at most {many(self.most_calls)}, and this is one more: what do "
-                    "those that you have made rule out? A new experiment takes another number"
+                    f"expected at most {many(self.most_calls, 'call')}, and this is one more: what "
+                    "do those that you have made rule out? A new experiment takes another number"
                 )
             _made[self.of.id, number] += 1
             return subject(*arguments)
@@ -92,11 +92,6 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
     )
 
 
-def many(calls: int) -> str:
-    """So many calls, in words: "1 call", "2 calls"."""
-    return f"{calls} call{'s' * (calls > 1)}"
-
-
 def _no_number(number: Any) -> bool:
     return type(number) is not int or not 0 <= number <= MOST_NUMBER
 
@@ -116,7 +111,7 @@ def _no_experiment(answer: Any, box: BlackBox) -> Difference | None:
     if not isinstance(calls, (list, tuple)) or not calls:
         return Difference("type", expected="a list of calls, each a tuple", got=got(calls))
     if len(calls) > box.most_calls:
-        most = f"at most {many(box.most_calls)}"
+        most = f"at most {many(box.most_calls, 'call')}"
         return Difference("value", expected=most, got=f"{len(calls)}")
     return box.wrong_arguments(calls, "call")
 

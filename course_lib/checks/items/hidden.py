@@ -115,6 +115,11 @@ def got(value: Any) -> str:
     return short(value) if isinstance(value, (list, tuple)) else described(value)
 
 
+def many(count: int, noun: str) -> str:
+    """So many of them, in words: "1 call", "2 calls"."""
+    return f"{count} {noun}{'s' * (count > 1)}"
+
+
 def _size(arguments: Any) -> int:
     leaves = tree.tree_leaves(arguments)
     return sum(leaf.numel() if isinstance(leaf, Tensor) else 1 for leaf in leaves)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from course_lib.checks.items.attention_matmul.scaled_dot_product_attention import item as attention
 from course_lib.checks.items.cases import Versions, cases_item
+from course_lib.checks.items.tensor_arguments import mask_problem
 
 
 def _problem(query: Any, key: Any, value: Any, mask: Any = None) -> str:
@@ -20,16 +20,7 @@ def _problem(query: Any, key: Any, value: Any, mask: Any = None) -> str:
         return "query, key and value with equally many sentences and heads"
     if query.size(-1) != key.size(-1) or key.size(2) != value.size(2) or not key.size(2):
         return "keys as wide as the queries, and a value for each key"
-    if mask is None:
-        return ""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        return "None or a boolean tensor as the mask"
-    scores = (*query.shape[:3], key.size(2))
-    try:
-        fits = tuple(torch.broadcast_shapes(scores, mask.shape)) == scores
-    except RuntimeError:
-        fits = False
-    return "" if fits else "a mask that broadcasts to the scores"
+    return mask_problem(mask, (*query.shape[:3], key.size(2)))
 
 
 versions = Versions(

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from course_lib.checks.items.cases import Versions, cases_item
 from course_lib.checks.items.masks.masked_softmax import item as masked_softmax
+from course_lib.checks.items.tensor_arguments import mask_problem
 
 
 def _problem(scores: Any, mask: Any = None) -> str:
     """What keeps arguments from being those that the task of masked_softmax names."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point() or scores.ndim < 2:
         return "scores as a tensor of floats with the axes (…, query, key)"
-    if mask is None:
-        return ""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        return "None or a boolean tensor as the mask"
-    try:
-        fits = torch.broadcast_shapes(scores.shape, mask.shape) == scores.shape
-    except RuntimeError:
-        fits = False
-    return "" if fits else "a mask that broadcasts to the scores"
+    return mask_problem(mask, scores.shape)
 
 
 versions = Versions(

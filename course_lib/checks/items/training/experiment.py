@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from course_lib.checks.items.experiment import BlackBox, experiment_item
+from course_lib.checks.items.tensor_arguments import logits_problem
 from course_lib.checks.items.training.label_smoothed_loss import item as label_smoothed_loss
 
 
 def _problem(logits: Any, labels: Any, pad_id: Any, smoothing: Any) -> str:
     """What keeps arguments from being those that the task of label_smoothed_loss names."""
-    if not isinstance(logits, Tensor) or not logits.is_floating_point() or logits.ndim != 3:
-        return "logits as a tensor of floats with the axes (B, T, V)"
-    if not isinstance(labels, Tensor) or labels.dtype != torch.long:
-        return "labels as a tensor of token ids, whole numbers"
-    if labels.shape != logits.shape[:2] or not logits.numel():
-        return "labels with the axes (B, T) of the logits"
+    if problem := logits_problem(logits, labels):
+        return problem
     last = logits.size(-1) - 1
-    if not (labels.min() >= 0 and labels.max() <= last):
-        return "labels from 0 to V − 1"
     if type(pad_id) is not int or not 0 <= pad_id <= last or last < 2:
         return "a pad_id from 0 to V − 1, and at least three tokens"
     return "" if isinstance(smoothing, float) and 0 <= smoothing <= 1 else "smoothing from 0 to 1"

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from course_lib.checks.items.cases import Versions, cases_item
+from course_lib.checks.items.tensor_arguments import logits_problem
 from course_lib.checks.items.two_sentences.masked_cross_entropy import item as masked_cross_entropy
 
 
 def _problem(logits: Any, labels: Any, pad_id: Any) -> str:
     """What keeps arguments from being those that the task of masked_cross_entropy names."""
-    if not isinstance(logits, Tensor) or not logits.is_floating_point() or logits.ndim != 3:
-        return "logits as a tensor of floats with the axes (B, T, V)"
-    if not isinstance(labels, Tensor) or labels.dtype != torch.long:
-        return "labels as a tensor of token ids, whole numbers"
-    if labels.shape != logits.shape[:2] or not logits.numel():
-        return "labels with the axes (B, T) of the logits"
-    if not (labels.min() >= 0 and labels.max() < logits.size(-1)):
-        return "labels from 0 to V − 1"
+    if problem := logits_problem(logits, labels):
+        return problem
     return "" if type(pad_id) is int else "a whole number as pad_id"
 
 
