@@ -13,12 +13,14 @@ from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.cases import Versions
 from course_lib.checks.items.experiment import BlackBox
+from course_lib.checks.items.hidden import number_problem
+from course_lib.checks.items.own_number import NumberedRun, Outcome
 from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
 from course_lib.checks.report.course_parts import judge_with_course_parts
 from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
-from course_lib.checks.table import TABLE, TOPICS, ItemKind
+from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS, ItemKind
 from course_lib.errors import CourseError
 from course_lib.wording import did_you_mean
 
@@ -31,6 +33,7 @@ __all__ = [
     "check",
     "load_item",
     "load_items",
+    "make_run",
     "versions",
 ]
 
@@ -93,7 +96,9 @@ def versions(item_id: str) -> dict[str, Callable[..., Any]]:
     Raises:
         CourseError: there is no such item, or it asks for something else.
     """
-    return cast(Versions, _module_of(item_id, "cases", "asks for test cases").versions).by_letter()
+    return cast(
+        Versions, _module_of(item_id, ["cases"], "asks for test cases").versions
+    ).by_letter()
 
 
 def black_box(item_id: str, *, number: int) -> Callable[..., Any]:
@@ -106,13 +111,29 @@ def black_box(item_id: str, *, number: int) -> Callable[..., Any]:
     Raises:
         CourseError: there is no such item, it asks for something else, or the number is none.
     """
-    return cast(BlackBox, _module_of(item_id, "experiment", "is an experiment").box).box(number)
+    return cast(BlackBox, _module_of(item_id, ["experiment"], "is an experiment").box).box(number)
 
 
-def _module_of(item_id: str, kind: ItemKind, says: str) -> Any:
+def make_run(item_id: str, *, number: int) -> Outcome:
+    """The run that an item such as "04.predict" asks about: shown, and with values to compute with.
+
+    Args:
+        item_id: lesson and name.
+        number: a whole number of your own, which decides what runs.
+
+    Raises:
+        CourseError: there is no such item, it asks for something else, or the number is none.
+    """
+    run = cast(NumberedRun[Any], _module_of(item_id, OWN_NUMBER, "asks about a run").run)
+    if problem := number_problem(number):
+        raise CourseError(problem)
+    return run.show(run.run(number))
+
+
+def _module_of(item_id: str, kinds: Sequence[ItemKind], says: str) -> Any:
     load_item(item_id)  # which says what is wrong with the id
-    if TABLE[item_id].kind != kind:
-        known = ", ".join(entry.id for entry in TABLE.values() if entry.kind == kind)
+    if TABLE[item_id].kind not in kinds:
+        known = ", ".join(entry.id for entry in TABLE.values() if entry.kind in kinds)
         raise CourseError(f"expected an item that {says} ({known}), got {item_id!r}")
     return _module(item_id)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-ItemKind = Literal["code", "bug", "cases", "experiment", "run", "written"]
+ItemKind = Literal[
+    "code", "bug", "cases", "experiment", "predict", "compare", "conclude", "run", "written"
+]
+OWN_NUMBER: tuple[ItemKind, ...] = ("predict", "compare", "conclude")
 
 TOPICS = {
     "01": "positional_encoding",
@@ -30,7 +33,8 @@ class Entry(NamedTuple):
 
     ``kind``: "code" is written and checked, "bug" is found, fixed and checked, "cases" are
     tests against wrong versions of a function, an "experiment" finds the error of a function that
-    cannot be read, "run" is an answer about one's own run, checked against its log and weights, and
+    cannot be read, "predict", "compare" and "conclude" ask what a run shows that one's own number
+    decides, "run" is an answer about one's own run, checked against its log and weights, and
     "written" is an answer in words, marked by a person.
     """
 
@@ -55,6 +59,9 @@ class Entry(NamedTuple):
             "bug": "spot the bug",
             "cases": "write the tests",
             "experiment": "experiment",
+            "predict": "predict, then explain",
+            "compare": "choose between two runs",
+            "conclude": "repair a conclusion",
             "run": "your own run",
             "written": "📝 in your own words",
         }
@@ -92,6 +99,7 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("04.multi_head_attention", "All heads together", "code", 3, 5, 15, 3),
     ("04.bug", "Right shapes, wrong numbers", "bug", 3, 4, 15, 2),
     ("04.cases", "One case against five wrong attentions", "cases", 3, 4, 20, 4),
+    ("04.predict", "How many keys does a query attend to", "predict", 3, 4, 15, 5),
     ("04.why_the_root", "Why the square root, and of what", "written", 2, 5, 10, 2),
     ("05.puzzle_1", "Token by token", "code", 1, 3, 3, 1),
     ("05.puzzle_2", "The outer product", "code", 1, 3, 3, 1),

@@ -32,7 +32,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 def found(item_id, cases):
     """The letters of the wrong versions that these cases find."""
     _, trial = diagnose(load_item(item_id), lambda: cases).trials
-    left = set(re.findall(r"\b([a-f]) \(", trial.difference.got if trial.difference else ""))
+    left = set(re.findall(r"\b([a-f]) \(", str(trial.difference) if trial.difference else ""))
     wrong = {letter for letter, name in letters(item_id).items() if name}
     return wrong - left
 

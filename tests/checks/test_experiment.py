@@ -70,17 +70,17 @@ def test_what_else_would_explain_the_calls_is_named():
 
 def test_an_error_that_a_call_rules_out_is_told_with_that_call():
     report = check(ITEM, lambda: answer("recall", [TWO, LONGER]) | {"error": LETTER["smoothed"]})
-    assert "with which call 2 gives what your box gives" in str(report)
+    assert "Call 2 tells against" in str(report)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"number": -1}, "your whole number"),
-        ({"number": True}, "your whole number"),
-        ({"number": 1.0}, "your whole number"),
-        ({"number": 10**30}, "your whole number"),
-        ({"number": "7"}, "your whole number"),
+        ({"number": -1}, "a whole number of your own"),
+        ({"number": True}, "a whole number of your own"),
+        ({"number": 1.0}, "a whole number of your own"),
+        ({"number": 10**30}, "a whole number of your own"),
+        ({"number": "7"}, "a whole number of your own"),
         ({"error": "z"}, "the letter of an error"),
         ({"error": "recall"}, "the letter of an error"),
         ({"error": ["a"]}, "the letter of an error"),

@@ -15,9 +15,10 @@ from pathlib import Path
 import nbformat
 
 from course_lib.atomic import write_atomically
-from course_lib.checks.table import TABLE, TOPICS
+from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS
 from course_lib.errors import CourseError
 from tools import ROOT
+from tools.items import own_number_stubs
 from tools.notebooks.notebook_normal_form import read, to_bytes
 
 ITEM_ID = re.compile(r"(\d\d)\.([a-z][a-z0-9]*(?:_[a-z0-9]+)*)")
@@ -113,9 +114,14 @@ def parse(item_id: str) -> tuple[str, str]:
     return lesson, name
 
 
-def before_which(lesson: str) -> str:
-    """The id of the item before which a new one goes: the lesson's first that is not "code"."""
-    return next(i for i, e in TABLE.items() if i.startswith(f"{lesson}.") and e.kind != "code")
+def before_which(lesson: str, kind: str) -> str:
+    """The id of the item before which a new one goes: the lesson's first that is not "code", or
+    for a question about a run, its first that is not for a check to judge by itself.
+    """
+    items = [entry for entry in TABLE.values() if entry.id.startswith(f"{lesson}.")]
+    if kind == "code":
+        return next(entry.id for entry in items if entry.kind != "code")
+    return next(entry.id for entry in items if entry.kind in ("run", "written"))
 
 
 def stubs(item_id: str, root: Path = ROOT) -> dict[Path, str]:
@@ -125,26 +131,30 @@ def stubs(item_id: str, root: Path = ROOT) -> dict[Path, str]:
         CourseError: the id cannot be used, or there is a module of that name.
     """
     lesson, name = parse(item_id)
-    topic, following = TOPICS[lesson], before_which(lesson)
+    kind = name if name in OWN_NUMBER else "code"
+    topic, following = TOPICS[lesson], before_which(lesson, kind)
     table = root / "course_lib" / "checks" / "table.py"
     module = root / "course_lib" / "checks" / "items" / topic / f"{name}.py"
     alternatives = root / "tests" / "checks" / "alternatives" / f"{topic}.py"
     solution = root / "solutions" / f"{lesson}_{topic}" / f"{topic}.ipynb"
     if module.exists():
         raise CourseError(f"{module.relative_to(root)} exists already: choose another name")
-    return {
-        table: _inserted(
-            table.read_text("utf-8"),
-            ROW.format(item_id=item_id),
-            before=f'    ("{following}",',
-        ),
+    row = ROW.format(item_id=item_id, kind=kind)
+    files = {
+        table: _inserted(table.read_text("utf-8"), row, before=f'    ("{following}",'),
         module: _module(item_id, name),
         solution: _with_cells(solution, item_id, name, following),
+    }
+    if kind != "code":
+        return files
+    return files | {
         alternatives: _with_alternatives(alternatives.read_text("utf-8"), item_id, name),
     }
 
 
 def _module(item_id: str, name: str) -> str:
+    if name in OWN_NUMBER:
+        return own_number_stubs.MODULE.substitute(item_id=item_id)
     wrong = (MISCONCEPTION.format(function=f, wrong=w) for f, w in MISCONCEPTIONS.items())
     return MODULE.format(item_id=item_id, name=name) + "".join(wrong)
 
@@ -157,12 +167,19 @@ def _with_cells(path: Path, item_id: str, name: str, following: str) -> str:
         "code": nbformat.v4.new_code_cell,
     }
     notebook.cells[index:index] = [
-        new["markdown" if role in ("task", "hints") else "code"](
-            source.format(item_id=item_id, name=name), id=cell_id(item_id, role)
-        )
-        for role, source in CELLS.items()
+        new["markdown" if role in ("task", "hints") else "code"](source, id=cell_id(item_id, role))
+        for role, source in _sources(item_id, name).items()
     ]
     return to_bytes(notebook).decode("utf-8")
+
+
+def _sources(item_id: str, name: str) -> dict[str, str]:
+    """The cells of an item by what they are for."""
+    if name not in OWN_NUMBER:
+        return {role: text.format(item_id=item_id, name=name) for role, text in CELLS.items()}
+    stubs = own_number_stubs
+    words = {"item_id": item_id, "name": name, "beginning": stubs.BEGINNINGS[name]}
+    return {role: text.substitute(words) for role, text in stubs.CELLS.items()}
 
 
 def cell_id(item_id: str, role: str) -> str:

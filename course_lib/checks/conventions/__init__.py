@@ -28,6 +28,9 @@ WITHOUT = {
     "bug": "it shows code with one wrong line",
     "cases": "its cases are about the course's own function",
     "experiment": "it is about the course's own function",
+    "predict": "every run has numbers of its own",
+    "compare": "every run has numbers of its own",
+    "conclude": "every run has numbers of its own",
     "run": "every run has numbers of its own",
 }
 __all__ = ["CONVENTIONS", "WITHOUT", "Convention", "chosen", "conventions_of", "under_conventions"]

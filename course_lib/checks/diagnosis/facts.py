@@ -34,6 +34,8 @@ def describe_first_difference(trial: Trial, subject: Any = None) -> Observation:
     assert difference is not None, "only a failed test has a difference"
     if trial.stop:
         return _describe_stop(trial.stop)
+    if difference.kind == "told":
+        return Observation("", str(difference))
     failure = next((answer.failure for answer in trial.answers if answer.failure), None)
     if failure and difference.kind == "failure":
         return _describe_failure(failure, difference, whole=trial.unwritten)

@@ -17,7 +17,9 @@ from course_lib.checks.engine.call import Answer, Unusual, truncated
 
 MOST_WRITTEN = 160  # characters of a list that is written out
 MOST_LEVELS = 10  # of lists in lists that are written out
-DifferenceKind = Literal["failure", "changed input", "type", "shape", "dtype", "nan", "value"]
+DifferenceKind = Literal[
+    "failure", "changed input", "type", "shape", "dtype", "nan", "value", "told"
+]
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,15 @@ class Difference:
     extent: str = ""
 
     def __str__(self) -> str:
+        if self.kind == "told":
+            return self.expected
         prefix = f"{self.where}: " if self.where else ""
         return f"{prefix}expected {self.expected}, got {self.got}"
+
+
+def told(sentence: str) -> Difference:
+    """What keeps an answer from being right, where a sentence says it better than two values."""
+    return Difference("told", expected=sentence, got="")
 
 
 def first_difference(

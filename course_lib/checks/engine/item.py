@@ -86,6 +86,7 @@ class Item:
         conventions: names of those by which it differs from the course's; see ``conventions``.
         shown: other names for arguments in reports.
         constructor_given: whether the notebook writes the constructor of the class.
+        shows: one true sentence about an answer that passes, from what its first call returned.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Item:
     conventions: tuple[str, ...] = ()
     shown: Mapping[str, str] = field(default_factory=dict)
     constructor_given: bool = False
+    shows: Callable[[Any], str] | None = None
 
     def __post_init__(self) -> None:
         watched.append(self)

@@ -14,7 +14,7 @@ from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.call import Answer
-from course_lib.checks.engine.compare import Difference
+from course_lib.checks.engine.compare import Difference, told
 from course_lib.checks.items.hidden import Hidden, got, hide, many
 
 PAIR = "a list of cases, each a pair: the arguments as a tuple, and what they should give"
@@ -130,8 +130,7 @@ def _wrong_fail(versions: Versions, cases: Sequence[Any]) -> Difference | None:
     ]
     if not left:
         return None
-    return Difference(
-        "value",
-        expected="for each wrong version a case that it fails and a right version passes",
-        got=f"none for {', '.join(left)}",
+    return told(
+        f"No case that a right version passes is one that these fail: {', '.join(left)}. Each has a "
+        "question: which input would answer it?"
     )

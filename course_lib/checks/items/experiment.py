@@ -16,11 +16,10 @@ from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.call import Answer
-from course_lib.checks.engine.compare import Difference, short
-from course_lib.checks.items.hidden import Hidden, got, hide, many
+from course_lib.checks.engine.compare import Difference, short, told
+from course_lib.checks.items.hidden import Hidden, got, hide, many, number_problem
 from course_lib.errors import CourseError
 
-MOST_NUMBER = 10**12
 _made: Counter[tuple[str, int]] = Counter()  # calls of each box, by item and number
 _KEYS = ("number", "error", "calls")
 
@@ -51,10 +50,8 @@ class BlackBox(Hidden):
         Raises:
             CourseError: the number is none.
         """
-        if _no_number(number):
-            raise CourseError(
-                f"expected a whole number of your own from 0 to {MOST_NUMBER:,}, got {got(number)}"
-            )
+        if problem := number_problem(number):
+            raise CourseError(problem)
         subject = self.subject(self.error_of(number))
 
         def within_budget(*arguments: Any) -> Any:
@@ -92,18 +89,13 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
     )
 
 
-def _no_number(number: Any) -> bool:
-    return type(number) is not int or not 0 <= number <= MOST_NUMBER
-
-
 def _no_experiment(answer: Any, box: BlackBox) -> Difference | None:
     """What keeps an answer from being an experiment."""
     wanted = f"a dict with the keys {', '.join(_KEYS)}"
     if not isinstance(answer, dict) or set(answer) != set(_KEYS):
         return Difference("type", expected=wanted, got=got(answer))
-    if _no_number(answer["number"]):
-        whole = f"your whole number from 0 to {MOST_NUMBER:,}, with which you made the box"
-        return Difference("value", expected=whole, got=short(answer["number"]))
+    if problem := number_problem(answer["number"]):
+        return told(problem)
     if not isinstance(answer["error"], str) or answer["error"] not in box.letters:
         listed = f"the letter of an error, {', '.join(box.letters)}"
         return Difference("value", expected=listed, got=short(answer["error"]))
@@ -127,18 +119,16 @@ def _shown(answer: dict[str, Any], box: BlackBox) -> Difference | None:
         return next((i for i, (a, each) in pairs if box.differ(a, box.answer(name, each))), 0)
 
     if call := rules_out(named):
-        return Difference(
-            "value",
-            expected=f"an error with which call {call} gives what your box gives",
-            got=f"{answer['error']}, with which it does not",
+        return told(
+            f"Call {call} tells against {answer['error']}: with that error it would have given "
+            "something else than your box gave."
         )
     left = [letter for letter, name in box.letters.items() if name != named and not rules_out(name)]
     if not rules_out(""):
         left.append("a function without an error")
     if left:
-        return Difference(
-            "value",
-            expected=f"calls that only {answer['error']} explains",
-            got=f"calls that are explained as well by {', '.join(left)}",
+        return told(
+            f"Your calls are explained as well by {', '.join(left)}. Which call would tell them "
+            f"from {answer['error']}?"
         )
     return None

@@ -17,6 +17,7 @@ from course_lib.checks.engine.compare import Difference, answers_differ, describ
 from course_lib.errors import CourseError
 
 SECONDS = 2.0  # for one call: arguments are small
+MOST_NUMBER = 10**12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +114,14 @@ def _in_an_answer() -> bool:
 def got(value: Any) -> str:
     """A value as a report shows it."""
     return short(value) if isinstance(value, (list, tuple)) else described(value)
+
+
+def number_problem(number: Any) -> str:
+    """What keeps a value from being a learner's own number; "" if nothing does."""
+    if type(number) is int and 0 <= number <= MOST_NUMBER:
+        return ""
+    came = got(number)
+    return f"Expected as number a whole number of your own from 0 to {MOST_NUMBER:,}, got {came}."
 
 
 def many(count: int, noun: str) -> str:

@@ -114,6 +114,8 @@ class Report:
         """The first difference of a test, where no finding says more than it."""
         if self.sign(trial) != "✗" or self.diagnosis.explained_all:
             return None
+        if trial.difference and trial.difference.kind == "told":
+            return None
         return trial.difference if self.diagnosis.calls_say_more else None
 
     def __str__(self) -> str:

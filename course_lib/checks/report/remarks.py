@@ -39,6 +39,8 @@ def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
             f"This is right with the course's {diagnosis.own_part}. {yours}, one test fails: "
             f"“{diagnosis.own_part_fails}”. `course mine` says whether that matters in a model.",
         )
+    if diagnosis.status == "passed" and diagnosis.item.shows:
+        yield Remark("What it shows", diagnosis.item.shows(diagnosis.trials[0].answers[0].value))
     if diagnosis.status != "not yet":
         return
     if diagnosis.borrowed:

@@ -1,0 +1,247 @@
+"""Questions about a run that each learner's own number decides.
+
+Three kinds of items ask them. In "predict", one says what will come, runs it, and explains the
+result. In "compare", one of two runs is right, and the other has an error. In "conclude", a
+conclusion is to be drawn from numbers, or put right. The run has the answer, and no number is
+easier than another. What was predicted is never judged: a notebook cannot show when it was typed.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import random
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import torch
+
+from course_lib.checks.engine import Call, Item, Probe
+from course_lib.checks.engine.call import Answer
+from course_lib.checks.engine.compare import Difference, short, told
+from course_lib.checks.items.hidden import got, number_problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+R = TypeVar("R")
+R_contra = TypeVar("R_contra", contravariant=True)
+PREDICTED = "predicted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a run shows.
+
+    Attributes:
+        text: as a table or a log, up to 80 characters a line.
+        values: what one may compute with, by name: ``outcome["weights"]``.
+        picture: draws it, where people would rather look than read.
+    """
+
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    picture: Callable[[], Axes] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        # Loads Matplotlib: only where a page is shown.
+        from course_lib.viz.alt_text import describe
+        from course_lib.viz.cards import card_style
+        from course_lib.viz.display import bundle, stored
+        from course_lib.viz.style import figure_of
+
+        shown = f'<div class="course-card"><pre>{html.escape(self.text)}</pre></div>'
+        if self.picture is not None:
+            figure = figure_of(self.picture())
+            shown += bundle(stored(figure), describe(figure))["text/html"]
+        return card_style() + shown
+
+
+class Question(Protocol[R_contra]):
+    """One entry of an answer."""
+
+    def form(self) -> str:
+        """What an answer is: "a letter from a to d"."""
+        ...
+
+    def fits(self, answer: Any) -> bool:
+        """Whether an answer has this form."""
+        ...
+
+    def wrong(self, run: R_contra, answer: Any) -> str:
+        """What to look at again, if the run says something else than an answer that fits."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Generic[R]):
+    """Which of several sentences is true of a run.
+
+    Attributes:
+        options: the sentences by name, in the order of the task.
+        right: the name of the true one.
+        look: for whoever chose a sentence wrongly, by name: what in the run tells against it.
+        letters: of the options.
+    """
+
+    options: Mapping[str, str]
+    right: Callable[[R], str]
+    look: Mapping[str, str]
+    letters: str = string.ascii_lowercase
+
+    @property
+    def names(self) -> dict[str, str]:
+        """From letters to names."""
+        return dict(zip(self.letters, self.options, strict=False))
+
+    def letter(self, run: R) -> str:
+        """The letter of the true one."""
+        return next(each for each, name in self.names.items() if name == self.right(run))
+
+    def form(self) -> str:
+        letters = [*self.names]
+        return f"a letter from {letters[0]} to {letters[-1]}"
+
+    def fits(self, answer: Any) -> bool:
+        return type(answer) is str and answer in self.names
+
+    def wrong(self, run: R, answer: Any) -> str:
+        name = self.names[answer]
+        return "" if name == self.right(run) else f"{answer} isn't it. {self.look[name]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Generic[R]):
+    """A number that a run gives.
+
+    Attributes:
+        what: "the step at which the loss is lowest".
+        right: the number.
+        look: where it is found, or how it is computed.
+        within: by how much an answer may differ; 0 for whole numbers.
+    """
+
+    what: str
+    right: Callable[[R], float]
+    look: str
+    within: float = 0.0
+
+    def form(self) -> str:
+        return f"{'a number' if self.within else 'a whole number'}, {self.what}"
+
+    def fits(self, answer: Any) -> bool:
+        return is_number(answer) and bool(self.within or answer == int(answer))
+
+    def wrong(self, run: R, answer: Any) -> str:
+        near = abs(answer - self.right(run)) <= self.within + 1e-9
+        return "" if near else f"{short(answer)} isn't {self.what} in your run. {self.look}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberedRun(Generic[R]):
+    """A run that a number decides, and what is asked about it.
+
+    Attributes:
+        id: of its item.
+        make: the run, from a source of randomness that the number decides; in under two seconds,
+            and the same on every machine as far as the questions go.
+        show: what a learner sees of it.
+        questions: by the key of their answer; of several that are wrong, the first is told.
+        says: one true sentence about this run, for whoever has answered all questions.
+    """
+
+    id: str
+    make: Callable[[random.Random], R]
+    show: Callable[[R], Outcome]
+    questions: Mapping[str, Question[R]]
+    says: Callable[[R], str]
+
+    @cached_property
+    def _made(self) -> dict[int, R]:
+        return {}
+
+    def run(self, number: int) -> R:
+        """The run of a number."""
+        if number not in self._made:
+            drawn = random.Random(f"{self.id}/{number}")
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(drawn.getrandbits(32))
+                self._made[number] = self.make(drawn)
+        return self._made[number]
+
+
+def own_number_item(run: NumberedRun[Any], *, hints: tuple[str, str, str]) -> Item:
+    """The item that asks the questions."""
+
+    def answers() -> dict[str, Any]:
+        """An answer of the right form."""
+        return {"number": 0} | dict.fromkeys(run.questions)
+
+    def judged(
+        calls: Sequence[Call], expected: Sequence[Answer], received: Sequence[Answer]
+    ) -> Difference | None:
+        answer = received[0].value
+        problem = _problem(answer, run) or _wrong(answer, run)
+        return told(problem) if problem else None
+
+    answers.__name__ = run.id.split(".")[1]
+    return Item(
+        run.id,
+        reference=answers,
+        probes=[
+            Probe(
+                "the answer is what the run of your number shows",
+                lambda _: [Call(())],
+                compare=judged,
+                any_form=True,
+            )
+        ],
+        hints=hints,
+        shows=lambda answer: _shown(answer, run),
+    )
+
+
+def _problem(answer: Any, run: NumberedRun[Any]) -> str:
+    """What keeps an answer from having the right form."""
+    wanted = ["number", *run.questions]
+    if not isinstance(answer, dict):
+        return f"Expected a dict with the keys {', '.join(wanted)}, got {got(answer)}."
+    missing = [key for key in wanted if key not in answer]
+    other = [key for key in answer if key not in (*wanted, PREDICTED)]
+    if missing or other:
+        what = f"{', '.join(missing)} missing" if missing else f"also {short(other[0])}"
+        return f"Expected a dict with the keys {', '.join(wanted)}; your answer has {what}."
+    if problem := number_problem(answer["number"]):
+        return problem
+    for key, question in run.questions.items():
+        if not question.fits(answer[key]):
+            return f"Expected as {key} {question.form()}, got {got(answer[key])}."
+    return ""
+
+
+def _wrong(answer: Mapping[str, Any], run: NumberedRun[Any]) -> str:
+    """What the run tells against an answer of the right form."""
+    made = run.run(answer["number"])
+    looks = (question.wrong(made, answer[key]) for key, question in run.questions.items())
+    return next(filter(None, looks), "")
+
+
+def _shown(answer: Any, run: NumberedRun[Any]) -> str:
+    """One sentence for whoever has answered, with what was predicted, if it was a number."""
+    said = run.says(run.run(answer["number"]))
+    predicted = answer.get(PREDICTED)
+    return f"{said} You predicted {predicted:g}." if is_number(predicted) else said
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of an answer is a plain, finite number."""
+    return type(value) in (int, float) and abs(value) < 1e12 and math.isfinite(value)

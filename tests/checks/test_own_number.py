@@ -1,0 +1,185 @@
+"""Questions about a run that one's own number decides: what every such item must hold to."""
+
+import json
+import re
+import time
+from collections import Counter
+
+import pytest
+import torch
+
+from course_lib.checks import TABLE, _module, check, make_run
+from course_lib.checks.items.own_number import Choice, Number
+from course_lib.checks.table import OWN_NUMBER, TOPICS
+from course_lib.errors import CourseError
+from tools import ROOT
+
+ITEMS = [entry.id for entry in TABLE.values() if entry.kind in OWN_NUMBER]
+NUMBERS = range(60)
+MOST_GUESSED = 0.25  # of all numbers have the commonest answer
+SECONDS = 2.0
+
+
+@pytest.fixture(autouse=True)
+def _progress_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def right(item_id, number):
+    """The right answer for a number."""
+    run = _module(item_id).run
+    made = run.run(number)
+    return {"number": number} | {
+        key: question.letter(made) if isinstance(question, Choice) else question.right(made)
+        for key, question in run.questions.items()
+    }
+
+
+def task_of(item_id):
+    lesson = item_id[:2]
+    path = ROOT / "solutions" / f"{lesson}_{TOPICS[lesson]}" / f"{TOPICS[lesson]}.ipynb"
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    wanted = f"{item_id.replace('.', '-')}-task"
+    return next("".join(cell["source"]) for cell in cells if cell["id"] == wanted)
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_what_a_run_shows_passes_and_says_something_true(item_id):
+    for number in range(4):
+        report = check(item_id, lambda number=number: right(item_id, number))
+        assert report.passed, str(report)
+        assert "What it shows" in str(report)
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_no_other_letter_and_no_other_number_passes(item_id):
+    run = _module(item_id).run
+    good = right(item_id, 5)
+    for key, question in run.questions.items():
+        if isinstance(question, Choice):
+            others = [letter for letter in question.names if letter != good[key]]
+            assert others
+        else:
+            step = max(1.5 * question.within, 1)
+            others = [good[key] + step, good[key] - step, -good[key] - step]
+        for other in others:
+            report = check(item_id, lambda key=key, other=other: good | {key: other})
+            assert not report.passed, f"{key}: {other}"
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_without_the_run_one_can_only_guess(item_id):
+    """No answer is right for many numbers, and each option is true for some."""
+    questions = _module(item_id).run.questions
+    answers = [right(item_id, number) for number in NUMBERS]
+    for key, question in questions.items():
+        if isinstance(question, Choice):
+            assert {answer[key] for answer in answers} == set(question.names), key
+    letters = [key for key, question in questions.items() if isinstance(question, Choice)]
+    commonest = Counter(tuple(answer[key] for key in letters) for answer in answers)
+    guessed = max(commonest.values()) / len(answers)
+    for key, question in questions.items():
+        if isinstance(question, Number):  # the guess that is right most often
+            values = sorted(answer[key] for answer in answers)
+            near = max(sum(abs(v - each) <= question.within for v in values) for each in values)
+            guessed *= near / len(values)
+    assert guessed <= MOST_GUESSED, f"{guessed:.0%} of all numbers have the same answer"
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_the_answer_is_the_same_on_any_number_of_threads(item_id):
+    run, threads = _module(item_id).run, torch.get_num_threads()
+    answers = []
+    try:
+        for many in (1, 2, 4):
+            torch.set_num_threads(many)
+            run._made.clear()
+            answers.append([right(item_id, number) for number in range(3)])
+    finally:
+        torch.set_num_threads(threads)
+    for other in answers[1:]:
+        for first, second in zip(answers[0], other, strict=True):
+            assert first == pytest.approx(second, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_a_run_takes_no_longer_than_one_waits(item_id):
+    run = _module(item_id).run
+    run._made.clear()
+    start = time.process_time()
+    run.run(123)
+    assert time.process_time() - start < SECONDS
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_a_run_leaves_the_generator_as_it_was_and_is_shown_in_narrow_lines(item_id):
+    before = torch.get_rng_state()
+    shown = make_run(item_id, number=7)
+    assert torch.equal(before, torch.get_rng_state())
+    assert repr(shown) == shown.text
+    assert all(len(line) <= 80 for line in shown.text.splitlines())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_a_run_is_shown_as_a_page_shows_it(item_id):
+    shown = make_run(item_id, number=7)._repr_html_()
+    assert "<pre>" in shown and "<script" not in shown
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_the_task_lists_each_choice_as_the_check_has_it(item_id):
+    task = task_of(item_id)
+    listed = dict(re.findall(r"^- `(\w)`: (.+)$", task, re.MULTILINE))
+    choices = [
+        question
+        for question in _module(item_id).run.questions.values()
+        if isinstance(question, Choice) and question.letters[0] == "a"
+    ]
+    for question in choices:
+        assert listed == {letter: question.options[n] for letter, n in question.names.items()}
+        assert set(question.look) == set(question.options)
+    for key in ("number", *_module(item_id).run.questions):
+        assert f"`{key}`" in task, key
+    assert f'make_run("{item_id}", number=...)' in task
+
+
+@pytest.mark.parametrize("item_id", ITEMS)
+def test_what_is_no_answer_is_told_in_a_sentence(item_id):
+    good = right(item_id, 5)
+    for changed, message in [
+        ({"number": -1}, "a whole number of your own"),
+        ({"number": True}, "a whole number of your own"),
+        ({"number": 10**30}, "a whole number of your own"),
+        ({"more": 1}, "your answer has also"),
+        *(({key: each}, f"Expected as {key}") for key in good for each in ([], None, float("nan"))),
+    ]:
+        report = check(item_id, lambda changed=changed: good | changed)
+        assert not report.passed
+        assert message in str(report), (changed, str(report))
+    for key in good:
+        missing = {k: v for k, v in good.items() if k != key}
+        report = check(item_id, lambda missing=missing: missing)
+        assert not report.passed and f"{key} missing" in str(report)
+    for answer in (None, [], 3, "a", {}):
+        report = check(item_id, lambda answer=answer: answer)
+        assert not report.passed and "dict with the keys" in str(report)
+
+
+@pytest.mark.parametrize("predicted", [0, 12.5, None, "many", float("inf"), [1]])
+def test_a_prediction_is_never_judged(predicted):
+    good = right("04.predict", 5)
+    report = check("04.predict", lambda: good | {"predicted": predicted})
+    assert report.passed
+    assert ("You predicted" in str(report)) == (predicted in (0, 12.5))
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, "3", None, True, 10**13])
+def test_a_run_has_a_number(number):
+    with pytest.raises(CourseError, match="a whole number of your own"):
+        make_run("04.predict", number=number)
+
+
+def test_other_items_have_no_run():
+    with pytest.raises(CourseError, match=r"an item that asks about a run \(.*04\.predict"):
+        make_run("04.cases", number=1)
