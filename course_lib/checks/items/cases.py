@@ -131,6 +131,6 @@ def _wrong_fail(versions: Versions, cases: Sequence[Any]) -> Difference | None:
     if not left:
         return None
     return told(
-        f"No case that a right version passes is one that these fail: {', '.join(left)}. Each has a "
-        "question: which input would answer it?"
+        f"No case that a right version passes is one that these fail: {', '.join(left)}. Each has "
+        "a question: which input would answer it?"
     )

@@ -40,7 +40,7 @@ class Attention:
 
     @property
     def keys_attended(self) -> float:
-        """exp of the mean entropy of a row of weights."""
+        """Exp of the mean entropy of a row of weights."""
         entropy = -(self.weights * self.weights.clamp_min(1e-30).log()).sum(-1)
         return math.exp(entropy.mean().item())
 
