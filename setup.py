@@ -10,13 +10,13 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PARTS = ("notebooks", "exercises", "docs")
+PARTS = ("notebooks", "exercises", "solutions", "docs")
 FOR_ASSISTANTS = ("AGENTS.md", "CLAUDE.md")
 
 
 class WithLessons(build_py):
-    """Copy lessons, exercises, pages and what assistants read beside the modules, except for an
-    editable install.
+    """Copy lessons, exercises, solutions, pages and what assistants read beside the modules,
+    except for an editable install.
     """
 
     def run(self) -> None:

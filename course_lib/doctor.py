@@ -18,9 +18,10 @@ from pathlib import Path
 
 from course_lib.arguments import NoOptions
 from course_lib.errors import DISTRIBUTION, troubleshooting
+from course_lib.home import COURSE
 from course_lib.terminal import say
 from course_lib.wording import pip_install, run_python
-from course_lib.work_copy.folders import COURSE, NOTEBOOKS
+from course_lib.work_copy.folders import NOTEBOOKS
 
 OLDEST_PYTHON = (3, 11)
 # The extras that a learner may want; `make env` installs those that only developers need.

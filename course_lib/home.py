@@ -1,10 +1,14 @@
-"""Paths in the user's home folder, which not every machine has."""
+"""Where the course's files are, and paths in the home folder, which not every machine has."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from course_lib.errors import CourseError
+
+LIBRARY = Path(__file__).resolve().parent
+# A wheel has the lessons inside the library (see setup.py); in a clone they are beside it.
+COURSE = LIBRARY / "course" if (LIBRARY / "course").is_dir() else LIBRARY.parent
 
 
 def expanded(path: str | Path, variable: str) -> Path:

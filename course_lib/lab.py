@@ -15,12 +15,11 @@ from urllib.parse import quote
 
 from course_lib.arguments import option
 from course_lib.errors import CourseError
+from course_lib.home import COURSE, LIBRARY
 from course_lib.terminal import say
 from course_lib.widget_output import WIDGET_STATE, WIDGET_VIEW
 from course_lib.wording import pip_install
 from course_lib.work_copy.folders import (
-    COURSE,
-    LIBRARY,
     find_notebook,
     path_inside,
     work_folder,

@@ -21,6 +21,7 @@ from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
 from course_lib.checks.report.own_work import refuse_borrowed_answer
 from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS, ItemKind
+from course_lib.checks.written_answer import compare_answer
 from course_lib.errors import CourseError
 from course_lib.wording import did_you_mean
 
@@ -31,6 +32,7 @@ __all__ = [
     "Progress",
     "black_box",
     "check",
+    "compare_answer",
     "load_item",
     "load_items",
     "make_run",
@@ -80,7 +82,8 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
         )
     if entry.kind == "written":
         raise CourseError(
-            f"expected an item that is checked automatically, got {item_id!r}: a person marks it"
+            f"expected an item that is checked automatically, got {item_id!r}: a person marks it. "
+            f'To mark it yourself beside a model answer: compare_answer("{item_id}")'
         )
     return cast(Item, _module(item_id).item)
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from course_lib.atomic import write_atomically
 from course_lib.checks.progress_card import State, progress_card
@@ -21,8 +22,8 @@ FORMER_IDS: dict[str, str] = {}
 
 
 IN_WORDS = (
-    "A person marks answers in words: your teacher, or you, by the solutions in the course's "
-    "repository."
+    "A person marks answers in words: your teacher, or you, with the cell below your answer, which "
+    "shows a model answer beside it."
 )
 
 
@@ -52,6 +53,29 @@ def load_tried() -> set[str]:
     return _load()[1]
 
 
+def load_own_marks() -> dict[str, float]:
+    """The points that a learner gave to answers in words, by item."""
+    marks = (_stored() or {}).get("own_marks")
+    if not isinstance(marks, dict):
+        return {}
+    known = ((FORMER_IDS.get(item, item), points) for item, points in marks.items())
+    return {
+        item: float(points)
+        for item, points in known
+        if item in TABLE and type(points) in (int, float) and 0 <= points <= TABLE[item].points
+    }
+
+
+def note_own_mark(item_id: str, points: float) -> None:
+    """Remember the points that a learner gave to an answer in words; the last ones count.
+
+    Raises:
+        CourseError, OSError: the file cannot be written.
+    """
+    if not under_nbgrader():
+        _store(_stored_ids() or {}, {item_id: points})
+
+
 def _load() -> tuple[set[str], set[str]]:
     """Both, by one look at the file."""
     stored = _stored_ids() or {}
@@ -62,9 +86,8 @@ def _load() -> tuple[set[str], set[str]]:
     return passed, tried - passed
 
 
-def _stored_ids() -> dict[str, set[str]] | None:
-    """What the file holds as "passed" and "tried", also items of a newer version; None if it holds
-    something else.
+def _stored() -> dict[str, Any] | None:
+    """What the file holds; None if that is something else than a learner's progress.
 
     A path that is no regular file, such as /dev/null, holds nothing, and is never moved away.
 
@@ -78,8 +101,20 @@ def _stored_ids() -> dict[str, set[str]] | None:
         stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(stored, dict) or not isinstance(stored.get("passed"), list):
-        return None
+    is_progress = isinstance(stored, dict) and isinstance(stored.get("passed"), list)
+    return stored if is_progress else None
+
+
+def _stored_ids() -> dict[str, set[str]] | None:
+    """What the file holds as "passed" and "tried", also items of a newer version; None if it holds
+    something else.
+
+    Raises:
+        CourseError: as ``progress_file``.
+    """
+    stored = _stored()
+    if not stored:
+        return stored
     lists = {kind: stored.get(kind) for kind in ("passed", "tried")}
     return {
         kind: {i for i in ids if isinstance(i, str)}
@@ -121,17 +156,27 @@ def note_reset(item_ids: Collection[str]) -> None:
             _store(left)
 
 
-def _store(ids: Mapping[str, Collection[str]]) -> None:
+def _store(
+    ids: Mapping[str, Collection[str]], own_marks: Mapping[str, float] | None = None
+) -> None:
     passed = sorted(ids.get("passed", ()))
-    stored = {"version": 1, "passed": passed, "tried": sorted({*ids.get("tried", ())} - {*passed})}
+    stored: dict[str, Any] = {
+        "version": 1,
+        "passed": passed,
+        "tried": sorted({*ids.get("tried", ())} - {*passed}),
+    }
+    if marks := load_own_marks() | dict(own_marks or {}):
+        stored["own_marks"] = marks
     text = json.dumps(stored, indent=1) + "\n"
     write_atomically(progress_file(), text, through_link=True)
 
 
-def _in_words(lesson: str = "") -> int:
-    """The points for answers in words of a lesson, or of all."""
-    entries = (e for e in TABLE.values() if e.kind == "written" and e.id.startswith(lesson))
-    return sum(entry.points for entry in entries)
+def _in_words(own_marks: Mapping[str, float], lesson: str = "") -> str:
+    """The points for answers in words of a lesson, or of all, and how many one gave oneself."""
+    entries = [e for e in TABLE.values() if e.kind == "written" and e.id.startswith(lesson)]
+    points = str(sum(entry.points for entry in entries))
+    marks = [own_marks[entry.id] for entry in entries if entry.id in own_marks]
+    return f"{sum(marks):g} of {points}, by your own mark," if marks else points
 
 
 class Progress:
@@ -143,6 +188,7 @@ class Progress:
 
     def __init__(self, passed: Collection[str] | None = None, tried: Collection[str] = ()) -> None:
         self.passed, self.tried = _load() if passed is None else (set(passed), set(tried))
+        self.own_marks = load_own_marks() if passed is None else {}
 
     def rows(self) -> Iterator[tuple[str, list[Entry]]]:
         """Each lesson, "06 masks", with its checked items."""
@@ -196,7 +242,8 @@ class Progress:
         for name, entries in self.rows():
             bar = "".join("■" if e.id in self.passed else "□" for e in entries)
             lines.append(
-                f"{name:22} {bar:9} {self._points(entries)}, and {_in_words(name[:2])} in words"
+                f"{name:22} {bar:9} {self._points(entries)}, and "
+                f"{_in_words(self.own_marks, name[:2])} in words"
             )
         return "\n".join([*lines, "", IN_WORDS, self.next()])
 
@@ -204,7 +251,8 @@ class Progress:
         """A card: what is next, and for each lesson a box for each of its items."""
         rows = dict(self.rows())
         states = {entry.id: self._state(entry.id) for row in rows.values() for entry in row}
-        note = f"Besides, there are {_in_words()} points for answers in words. {IN_WORDS}"
+        points = _in_words(self.own_marks)
+        note = f"Answers in words count besides: {points} points. {IN_WORDS}"
         return progress_card(rows, states, following=self._next(), note=note)
 
     def _state(self, item_id: str) -> State:

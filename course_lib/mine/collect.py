@@ -31,10 +31,10 @@ from course_lib.grading.submissions.exercise import load_exercise
 from course_lib.grading.submissions.magics import without_commands
 from course_lib.grading.submissions.submission import SubmissionError, read_submission
 from course_lib.grading.submissions.transplant import transplant
+from course_lib.home import COURSE, LIBRARY
 from course_lib.mine.library import Library, file_name, run_source
 from course_lib.mine.parts import PARTS, Part, using
 from course_lib.mine.statements import Statement, as_module, read_statements, select
-from course_lib.work_copy.folders import COURSE, LIBRARY
 
 FOLDER, RECORD = "mine", "parts.json"
 SECONDS = 10.0  # of processor time, for a call of an answer

@@ -6,12 +6,9 @@ import os
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from course_lib.home import expanded
+from course_lib.home import COURSE, LIBRARY, expanded
 from course_lib.wording import did_you_mean
 
-LIBRARY = Path(__file__).resolve().parents[1]
-# A wheel has the lessons inside the library (see setup.py); in a clone they are beside it.
-COURSE = LIBRARY / "course" if (LIBRARY / "course").is_dir() else LIBRARY.parent
 NOTEBOOKS = COURSE / "notebooks"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from course_lib.work_copy.folders import LIBRARY
+from course_lib.home import LIBRARY
 
 # A line for each released notebook, as sha256sum writes it: the package says what is the course's
 # own, and not git, which takes whatever anybody committed. `tools.notebooks.released` writes it.

@@ -27,7 +27,7 @@ from course_lib.wording import did_you_mean
 from course_lib.work_copy.folders import path_inside
 from course_lib.work_copy.merge import Merged, is_answer, merge, nbgrader_name
 
-PARTS = ("notebooks", "exercises", "docs")  # lessons link to pages in docs
+PARTS = ("notebooks", "exercises", "solutions", "docs")  # lessons link to pages in docs
 # What an assistant reads before it helps; the second names the first, for Claude Code before
 # version 2.1.277 (2026) and wherever it reads no AGENTS.md.
 FOR_ASSISTANTS = ("AGENTS.md", "CLAUDE.md")

@@ -47,7 +47,8 @@ def run_progress(options: ProgressOptions) -> int:
 
 def run_update(options: NoOptions) -> int:
     """Bring the course's changes into the learner's copy and say what happened."""
-    from course_lib.work_copy.folders import COURSE, work_folder
+    from course_lib.home import COURSE
+    from course_lib.work_copy.folders import work_folder
     from course_lib.work_copy.trust import trust, unmodified_notebooks
     from course_lib.work_copy.update import RELEASE, outdated, update
 
@@ -82,7 +83,8 @@ class ResetOptions:
 
 def run_reset(options: ResetOptions) -> int:
     """Put back an answer or a notebook as it was released and say where the backup is."""
-    from course_lib.work_copy.folders import COURSE, find_notebook, work_folder
+    from course_lib.home import COURSE
+    from course_lib.work_copy.folders import find_notebook, work_folder
     from course_lib.work_copy.update import reset
 
     what = re.sub(r"^\d(?=\.)", r"0\g<0>", options.what)  # 6.causal_mask for 06.causal_mask

@@ -18,7 +18,6 @@ from course_lib.work_copy.update import (
     released,
 )
 from tools import ROOT
-from tools.notebooks.notebook_normal_form import repository
 
 TEXT = (ROOT / "AGENTS.md").read_text("utf-8")
 PAGE = (ROOT / "docs" / "assistants.md").read_text("utf-8")
@@ -63,15 +62,12 @@ def test_each_lesson_and_its_exercise_are_in_the_table():
     assert [exercise for _, exercise in rows] == expected
 
 
-def test_paths_and_addresses_are_there():
+def test_paths_are_there():
     for code in CODE:
         if re.fullmatch(
             r"(notebooks|exercises|docs|solutions|course_lib|tools|tests)/[\w./]*", code
         ):
             assert (ROOT / code).exists(), code
-    for address in re.findall(re.escape(repository()) + r"/tree/main/(\w+)", TEXT + PAGE):
-        assert (ROOT / address).is_dir()
-    assert repository() in TEXT
 
 
 def test_links_lead_only_to_what_a_learners_copy_has():

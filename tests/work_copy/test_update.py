@@ -12,7 +12,7 @@ import pytest
 from nbformat.sign import NotebookNotary
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_lib import cli
+from course_lib import cli, home
 from course_lib.atomic import replace_atomically
 from course_lib.checks.progress import FORMER_IDS, load_passed, note_checked
 from course_lib.checks.table import TABLE
@@ -401,7 +401,7 @@ def test_a_lesson_and_its_exercise_are_put_back_by_their_number(
     course, answered, monkeypatch, capsys
 ):
     monkeypatch.setenv("COURSE_WORK", str(answered))
-    monkeypatch.setattr(folders, "COURSE", course)
+    monkeypatch.setattr(home, "COURSE", course)
     monkeypatch.setattr(folders, "NOTEBOOKS", course / "notebooks")
     for arguments, name in ((["6"], LESSON), (["06", "--exercise"], EXERCISE)):
         assert cli.main(["reset", *arguments]) == 0
@@ -513,7 +513,7 @@ def test_without_a_clone_the_copy_is_in_the_home(monkeypatch):
 
 def test_the_commands_tell_what_they_did(course, work, monkeypatch, capsys):
     monkeypatch.setenv("COURSE_WORK", str(work))
-    monkeypatch.setattr(folders, "COURSE", course)
+    monkeypatch.setattr(home, "COURSE", course)
     assert cli.main(["reset", "06.padding_mask"]) == 1
     assert "run `course lab`" in capsys.readouterr().err
     assert cli.main(["update"]) == 0

@@ -104,6 +104,10 @@ def black_box(item_id, *, number):
     return _not_here
 
 
+def compare_answer(item_id, answer=None, *, points=None):
+    """Do nothing."""
+
+
 class _NoOutcome:
     def __getitem__(self, name):
         _not_here()

@@ -19,8 +19,9 @@ from course_lib.grading.submissions.submission import (
     read_regular_file,
     read_submission,
 )
+from course_lib.home import COURSE
 from course_lib.wording import did_you_mean
-from course_lib.work_copy.folders import COURSE, NOTEBOOKS
+from course_lib.work_copy.folders import NOTEBOOKS
 
 ROLES = ("task", "hints", "code", "answer", "check", "written")
 
