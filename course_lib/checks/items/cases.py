@@ -68,7 +68,22 @@ def cases_item(item_id: str, versions: Versions, *, hints: tuple[str, str, str])
             )
         ],
         hints=hints,
+        shows=lambda answer: _what_each_finds(versions, answer),
     )
+
+
+def _what_each_finds(versions: Versions, cases: Sequence[Any]) -> str:
+    """Which versions fail each case of an answer that finds them all."""
+    found = []
+    for number, (arguments, expected) in enumerate(cases, 1):
+        failing = (
+            letter
+            for letter, name in versions.letters.items()
+            if versions.differ(Answer(expected), versions.answer(name, arguments))
+        )
+        found.append(f"case {number} finds {', '.join(failing) or 'none'}")
+    said = "; ".join(found)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def _judged(

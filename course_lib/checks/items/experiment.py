@@ -86,7 +86,19 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
         reference=experiment,
         probes=[Probe(says, lambda _: [Call(())], compare=judged, any_form=True)],
         hints=hints,
+        shows=lambda answer: _what_each_left(answer, box),
     )
+
+
+def _what_each_left(answer: dict[str, Any], box: BlackBox) -> str:
+    """How many errors were left after each call of an experiment that shows one."""
+    left = [*box.wrong]
+    counts: list[str] = []
+    for each in answer["calls"]:
+        gives = box.answer(box.error_of(answer["number"]), each)
+        left = [name for name in left if not box.differ(gives, box.answer(name, each))]
+        counts.append(f"call {len(counts) + 1} left {len(left)}")
+    return f"Of {len(box.wrong)} errors, {', '.join(counts)}."
 
 
 def _no_experiment(answer: Any, box: BlackBox) -> Difference | None:

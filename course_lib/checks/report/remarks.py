@@ -11,6 +11,7 @@ from course_lib.checks.diagnosis.facts import raised
 from course_lib.checks.engine.compare import Difference, short
 from course_lib.checks.engine.item import Bug
 from course_lib.checks.engine.ready_made import refusal
+from course_lib.checks.report.operations import compare_operations
 
 PRINTED = "What your code printed, in the first call that prints"
 SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
@@ -39,8 +40,8 @@ def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
             f"This is right with the course's {diagnosis.own_part}. {yours}, one test fails: "
             f"“{diagnosis.own_part_fails}”. `course mine` says whether that matters in a model.",
         )
-    if diagnosis.status == "passed" and diagnosis.item.shows:
-        yield Remark("What it shows", diagnosis.item.shows(diagnosis.trials[0].answers[0].value))
+    if diagnosis.status == "passed":
+        yield from _worth_knowing(diagnosis)
     if diagnosis.status != "not yet":
         return
     if diagnosis.borrowed:
@@ -62,6 +63,15 @@ def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
         yield _finding("What I see", diagnosis.observation.sentence, ("What it means", meaning))
     if not diagnosis.explained and (when := _describe_call(diagnosis)):
         yield Remark("When", when)
+
+
+def _worth_knowing(diagnosis: Diagnosis) -> Iterator[Remark]:
+    """One true sentence about an answer that passes."""
+    if diagnosis.item.shows:
+        shown = diagnosis.item.shows(diagnosis.trials[0].answers[0].value)
+        yield Remark("What it shows", shown)
+    elif counted := compare_operations(diagnosis):
+        yield Remark("Worth knowing", counted)
 
 
 def earlier_definition(name: str) -> Remark:

@@ -1,0 +1,141 @@
+"""An answer about a run of one's own number, in grading: what the run shows earns its points."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from course_lib.checks import _module
+from course_lib.grading.submissions.exercise import load_exercise
+from tests.grading.notebooks_to_hand_in import ROOT, answered, points, with_cell
+
+ITEM = "04.predict"
+NUMBER = 5
+RIGHT = """\
+import os, sys
+import torch
+from course_lib.checks import make_run
+
+KEYS, WHY = {keys!r}, {why!r}
+turn = []
+
+def right():
+    return {{"number": {number}, "keys": KEYS, "why": WHY}}
+
+class Letter(str):
+    def __eq__(self, other):
+        return True
+    def __hash__(self):
+        return hash(WHY)
+
+class Near(float):
+    def __sub__(self, other):
+        return 0.0
+    __rsub__ = __sub__
+    def __eq__(self, other):
+        return True
+    __le__ = __ge__ = __lt__ = __gt__ = __eq__
+    def __abs__(self):
+        return 0.0
+
+class Number(int):
+    def __eq__(self, other):
+        return True
+    def __hash__(self):
+        return {number}
+
+class Answer(dict):
+    def __getitem__(self, key):
+        return right()[key]
+    def __contains__(self, key):
+        return True
+"""
+RETURNED = {
+    "no number": "{'keys': KEYS, 'why': WHY}",
+    "another number": "right() | {'number': 6}",
+    "a number with a point": "right() | {'number': 5.0}",
+    "a number below zero": "right() | {'number': -1}",
+    "a number without end": "right() | {'number': 10**5000}",
+    "true as a number": "right() | {'number': True}",
+    "all letters": "right() | {'why': 'abcd'}",
+    "a list of letters": "right() | {'why': list('abcd')}",
+    "no letter": "right() | {'why': ''}",
+    "a letter in capitals": "right() | {'why': WHY.upper()}",
+    "the sentence": "right() | {'why': 'the scores were not divided'}",
+    "a letter equal to all": "right() | {'why': Letter('z')}",
+    "a number equal to all": "right() | {'keys': Near(99.0)}",
+    "a number of one's own equal to all": "right() | {'number': Number(6)}",
+    "no measurement": "right() | {'keys': float('nan')}",
+    "an endless measurement": "right() | {'keys': float('inf')}",
+    "a measurement of another": "right() | {'keys': KEYS + 0.5}",
+    "a measurement in words": "right() | {'keys': str(KEYS)}",
+    "a tensor of measurements": "right() | {'keys': torch.linspace(1, 16, 1000)}",
+    "a tensor that is true of all": "right() | {'keys': torch.tensor(float('nan'))}",
+    "a complex measurement": "right() | {'keys': complex(KEYS, 1)}",
+    "true as a measurement": "right() | {'keys': True}",
+    "a dict that has everything": "Answer()",
+    "a dict in a list": "[right()]",
+    "a text": "str(right())",
+    "a function": "right",
+    "nothing": "None",
+    "more keys": "right() | {'passed': True, 'points': 5}",
+    "a prediction alone": "{'number': 5, 'predicted': KEYS}",
+    "another letter at each call": "right() | {'why': 'dcba'[turn.append(1) or len(turn) - 1]}",
+    "the run itself": "right() | {'keys': make_run('04.predict', number=5)['d_head']}",
+    "what the run shows": "make_run('04.predict', number=5)",
+    "the module of the item": "__import__('course_lib.checks.items.attention_matmul.predict')",
+    "the question's own answer": "sys.modules['course_lib.checks'].load_item('04.predict')",
+    "another check": "setattr(sys.modules['course_lib.checks'], 'check', lambda *a: 1) or {}",
+    "an end of the process": "os._exit(0)",
+    "an exit": "sys.exit(0)",
+    "a loop without end": "[None for _ in iter(int, 1)]",
+    "a list in itself": "turn.append(turn) or turn",
+    "a deep list": "right() | {'why': eval('[' * 90 + ']' * 90)}",
+}
+
+
+@pytest.fixture(scope="module")
+def only_predict():
+    exercise = load_exercise(ROOT / "exercises", "04_attention_matmul")
+    tasks = tuple(task for task in exercise.tasks if task.entry.id == ITEM)
+    return replace(exercise, tasks=tasks)
+
+
+@pytest.fixture(scope="module")
+def notebook_of_04():
+    path = ROOT / "exercises" / "04_attention_matmul" / "attention_matmul.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def returning(notebook, returned):
+    run = _module(ITEM).run
+    made = run.run(NUMBER)
+    keys, why = round(made.keys_attended, 1), run.questions["why"].letter(made)
+    head = RIGHT.format(number=NUMBER, keys=keys, why=why)
+    source = f"{head}\ndef predict():\n    return {returned}\n"
+    return answered(notebook, {"04-predict-answer": source})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", ["", " | {'predicted': 3}", " | {'predicted': 'many'}"])
+def test_what_the_run_shows_earns_its_points_whatever_was_predicted(
+    more, graded, notebook_of_04, only_predict
+):
+    result = graded(returning(notebook_of_04, f"right(){more}"), only_predict)
+    assert points(result) == {ITEM: float(only_predict.tasks[0].entry.points)}
+
+
+@pytest.mark.slow
+def test_a_cell_that_makes_the_run_costs_nothing(graded, notebook_of_04, only_predict):
+    notebook = returning(notebook_of_04, "right()")
+    looking = 'run = make_run("04.predict", number=5)\nprint(run["weights"].std())'
+    notebook = with_cell(notebook, looking, after="04-predict-import")
+    assert points(graded(notebook, only_predict))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RETURNED)
+def test_a_trick_earns_nothing(name, graded, notebook_of_04, only_predict):
+    result = graded(returning(notebook_of_04, RETURNED[name]), only_predict)
+    assert points(result) == {}
+    assert result.items
