@@ -142,6 +142,7 @@ def test_other_items_have_no_box():
 X = torch.tensor([[[1.0, 2, 3, 6], [0, 0, 4, 4]], [[2, 2, 2, 6], [9, 1, 1, 1]]])
 LOGITS = torch.tensor([[[0.0, 1, 2, 3], [3, 0, 0, 0]], [[0, 0, 5, 0], [0, 0, 0, 0]]])
 GOOD = {
+    "01.experiment": [(2, 8)],
     "03.experiment": [(X, torch.full((4,), 2.0), torch.ones(4), 1.0)],
     "11.experiment": [
         (LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 0.0),
@@ -150,6 +151,7 @@ GOOD = {
     "12.experiment": ALL,
 }
 BAD = {
+    "01.experiment": [(8,), (2, 7), (0, 8), (2, 0), (2.0, 8), (True, 8), (3, 6)],
     "03.experiment": [
         (X[0], torch.ones(4), torch.ones(4), 1.0),
         (X, torch.ones(3), torch.ones(4), 1.0),
