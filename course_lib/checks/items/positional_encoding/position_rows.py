@@ -34,7 +34,8 @@ def rows_that_show(shows: str, drawn: random.Random, count: int) -> tuple[Tensor
         return _sines_and_cosines(at / turn * each), f"{what} positions"
     if shows == "same":
         moving, still = drawn.randint(150, 250), drawn.choice([20, 40, 60, 90])
-        frequencies = torch.cat((10_000.0 ** torch.linspace(0, 1, moving), torch.zeros(still)))
+        rising = 10_000.0 ** (torch.arange(moving).double() / (moving - 1))  # angles get large
+        frequencies = torch.cat((rising, torch.zeros(still)))
         what = f"{moving} pairs with frequencies that rise from 1 to 10,000, and {still} that "
         return _sines_and_cosines(at * frequencies), f"{what}never move"
     if shows == "wobbles":
