@@ -141,9 +141,16 @@ def test_other_items_have_no_box():
 
 X = torch.tensor([[[1.0, 2, 3, 6], [0, 0, 4, 4]], [[2, 2, 2, 6], [9, 1, 1, 1]]])
 LOGITS = torch.tensor([[[0.0, 1, 2, 3], [3, 0, 0, 0]], [[0, 0, 5, 0], [0, 0, 0, 0]]])
+ONE_NUMBER = (  # query, key and value (B, H, S, 1): each score is one product
+    torch.tensor([[[1.0, 2], [0, 1]], [[2, 0], [1, 3]]])[..., None],
+    torch.tensor([[[0.0, 1], [2, 1]], [[1, 3], [0, 2]]])[..., None],
+    torch.tensor([[[1.0, 2], [3, 5]], [[8, 13], [21, 34]]])[..., None],
+)
+LOWER = torch.tensor([[[[True, False], [True, True]]]])
 GOOD = {
     "01.experiment": [(2, 8)],
     "03.experiment": [(X, torch.full((4,), 2.0), torch.ones(4), 1.0)],
+    "05.experiment": [(*ONE_NUMBER, LOWER)],
     "11.experiment": [
         (LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 0.0),
         (LOGITS[:1, :1], torch.tensor([[2]]), 0, 0.5),
@@ -158,6 +165,17 @@ BAD = {
         (X, torch.ones(4), torch.ones(4), 0),
         (X.long(), torch.ones(4), torch.ones(4)),
         (X, None, None),
+    ],
+    "05.experiment": [
+        (ONE_NUMBER[0].long(), *ONE_NUMBER[1:]),
+        (ONE_NUMBER[0], ONE_NUMBER[1][:, :, :1], ONE_NUMBER[2]),
+        (ONE_NUMBER[0][0], ONE_NUMBER[1][0], ONE_NUMBER[2][0]),
+        (*ONE_NUMBER[:2], ONE_NUMBER[2][:, :1]),
+        (*ONE_NUMBER, LOWER.float()),
+        (*ONE_NUMBER, LOWER[0]),
+        (*ONE_NUMBER, LOWER.expand(3, 1, 2, 2)),
+        (*ONE_NUMBER, ~LOWER),
+        (*ONE_NUMBER[:2], None),
     ],
     "11.experiment": [
         (LOGITS, torch.tensor([[3, 1]]), 0, 0.0),
