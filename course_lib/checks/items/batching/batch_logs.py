@@ -1,0 +1,94 @@
+"""Batches of sentence pairs, made by a program that may have an error."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from course_lib.data import SentencePair
+
+ROWS = 4  # in a batch
+PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch; source, input and labels are rows of tokens, pads included."""
+
+    epoch: int
+    sentences: Sequence[int]
+    source: Sequence[Sequence[str]]
+    input: Sequence[Sequence[str]]
+    labels: Sequence[Sequence[str]]
+
+
+def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    longest = max(map(len, rows))
+    return [[*row, *[PAD] * (longest - len(row))] for row in rows]
+
+
+def make_batch(
+    pairs: Sequence[SentencePair], sentences: Sequence[int], *, epoch: int, most: int, error: str
+) -> Batch:
+    """The batch of these sentences."""
+    targets = []
+    for n in sentences:
+        words = pairs[n].target
+        ended = [*words, EOS][:most] if error == "end" else [*words[: most - 1], EOS]
+        targets.append([BOS, *ended])
+    if error == "partners":
+        targets.sort(key=len)
+    rows = _padded(targets)
+    read = [row[:-1] for row in rows]
+    labels = read if error == "shift" else [row[1:] for row in rows]
+    source = _padded([pairs[n].source for n in sentences])
+    return Batch(epoch, sentences, source, read, labels)
+
+
+def _epoch(lengths: Sequence[int], drawn: random.Random, error: str) -> list[list[int]]:
+    """Sentences of similar lengths in batches, and the batches in random order."""
+    order = sorted(range(len(lengths)), key=lambda n: (lengths[n], drawn.random()))
+    batches = [order[start : start + ROWS] for start in range(0, len(order), ROWS)]
+    if error == "lost":
+        batches.pop()
+    if error == "twice":
+        batches[-1] = order[-ROWS:]  # so that the last batch is full, too
+    drawn.shuffle(batches)
+    return batches
+
+
+def two_epochs(
+    pairs: Sequence[SentencePair], most: int, drawn: random.Random, error: str
+) -> list[Batch]:
+    """Two epochs."""
+    lengths = [len(pair.source) for pair in pairs]
+    epochs = [_epoch(lengths, drawn, error) for _ in range(2)]
+    if error == "order":
+        epochs[1] = epochs[0]
+    return [
+        make_batch(pairs, sentences, epoch=epoch, most=most, error=error)
+        for epoch, batches in enumerate(epochs, 1)
+        for sentences in batches
+    ]
+
+
+def first_line(pairs: Sequence[SentencePair], most: int, log: Sequence[Batch], error: str) -> int:
+    """The first line in which an error shows; 0 for none."""
+    in_epoch = len(log) // 2
+    if error in ("", "lost", "order"):
+        return {"": 0, "lost": in_epoch, "order": in_epoch + 1}[error]
+    for line, batch in enumerate(log, 1):
+        right = make_batch(pairs, batch.sentences, epoch=batch.epoch, most=most, error="")
+        earlier = [
+            n for other in log[: line - 1] if other.epoch == batch.epoch for n in other.sentences
+        ]
+        if batch != right or set(batch.sentences) & set(earlier):
+            return line
+    return 0
+
+
+def repeated(log: Sequence[Batch]) -> int:
+    """How many batches stand in the same line of both epochs."""
+    both = zip(log[: len(log) // 2], log[len(log) // 2 :], strict=True)
+    return sum(set(one.sentences) == set(other.sentences) for one, other in both)
