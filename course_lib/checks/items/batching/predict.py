@@ -125,17 +125,17 @@ WAYS = {
     "random_budget": "each batch was filled up to a budget of tokens, and the sentences come in "
     "random order",
 }
-PAYS = {
+COSTS = {  # what a way gains, and what it costs
     "random": "Nothing was sorted, so nearly every batch has a long sentence that all others are "
     "padded to",
-    "sorted": "The price of so few pads is an order that no epoch can change: training ends with "
-    "the longest sentences every time",
-    "shuffled": "The price of so few pads is memory: all batches have equally many sentences, so "
-    "those of long ones are far larger",
-    "pools": "Sorting a few batches at a time saves most of the pads, and other sentences meet in "
-    "each epoch",
-    "budget": "Memory is used evenly, and the price is that a step on long sentences counts far "
-    "fewer of them than one on short ones",
+    "sorted": "So few pads cost the shuffle: each epoch begins with the shortest sentences and "
+    "ends with the longest",
+    "shuffled": "So few pads cost memory: all batches have equally many sentences, so those of "
+    "long ones are far larger",
+    "pools": "Sorting a few batches at a time saves most of the pads, but within each eight, the "
+    "model goes from short sentences to long ones",
+    "budget": "Memory is used evenly, but a batch of long sentences has far fewer of them than one "
+    "of short sentences",
     "random_budget": "A budget bounds the memory, and does nothing against pads: that needs "
     "sentences of similar length",
 }
@@ -179,7 +179,7 @@ run = NumberedRun(
     },
     says=lambda run: (
         f"{run.share:.1f} % of your tokens are pads, and the largest batch is {run.peak:.1f} times "
-        f"the mean. {PAYS[run.way]}."
+        f"the mean. {COSTS[run.way]}."
     ),
 )
 item = own_number_item(

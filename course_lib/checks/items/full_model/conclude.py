@@ -88,9 +88,9 @@ def _make(drawn: random.Random) -> TransformerConfig:
 
 def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """The shapes of a model's parameters by name, a shared one once."""
-    small = {"d_model": D_MODEL, "d_ff": D_FF, "source_vocab": VOCAB, "target_vocab": VOCAB}
     real = {D_MODEL: config.d_model, D_FF: config.d_ff, VOCAB: config.target_vocab}
-    model = Transformer(replace(config, **small, n_heads=1))
+    sizes = replace(config, d_model=D_MODEL, n_heads=1, d_ff=D_FF)
+    model = Transformer(replace(sizes, source_vocab=VOCAB, target_vocab=VOCAB))
     return {
         name: tuple(real[size] for size in parameter.shape)
         for name, parameter in model.named_parameters()
@@ -106,7 +106,7 @@ def _show(config: TransformerConfig) -> Outcome:
 
 
 CONCLUSIONS = {
-    "over_half": "more than half of the parameters are in attention, as was said",
+    "over_half": "more than half of the parameters are in attention, as your friend concludes",
     "largest": "attention has more than each of the others, but less than half of all parameters",
     "feed_forward": "the feed-forward networks have the most, and still would with twice the "
     "tokens in both vocabularies",
