@@ -148,7 +148,7 @@ run = NumberedRun(
             what="the first line of the wrong log in which its error shows",
             right=lambda run: run.line,
             look="Compare each line with the corpus: is it in order for this sentence, on its own "
-            "and after the lines before it? What an epoch lacks is missed in its last line.",
+            "and after the lines before it? What is missing from an epoch shows in its last line.",
         ),
         "error": Choice(
             options=ERRORS,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from course_lib.checks.items.full_model.connections import (
@@ -22,9 +23,9 @@ from course_lib.checks.items.own_number import (
     Outcome,
     own_number_item,
 )
-from course_lib.model import TransformerConfig
+from course_lib.model import Transformer, TransformerConfig
 
-LINES = {  # of an error, by the side that has it: where alone it shows
+LINES: dict[str, dict[Side, int]] = {  # of an error, by the side that has it: where alone it shows
     "tables": {"source": 2, "target": 6},
     "tying": {"target": 7},
     "early": {"source": 4},
@@ -36,19 +37,18 @@ LINES = {  # of an error, by the side that has it: where alone it shows
 
 @dataclass(frozen=True)
 class TwoModels:
-    """Two models, and how far changes of their parts reach.
+    """Two models of one config.
 
     Attributes:
-        parameters: of each part, in each model.
-        moved: by model, (change, output).
         right: "A" or "B".
+        error: of the other.
+        seed: of their weights and of the sentence that they read.
     """
 
     config: TransformerConfig
-    parameters: Mapping[str, int]
-    moved: Mapping[str, Tensor]
     right: str
     error: Error
+    seed: int
 
     @property
     def wrong(self) -> str:
@@ -58,12 +58,23 @@ class TwoModels:
     def line(self) -> int:
         return LINES[self.error.name][self.error.side]
 
+    @cached_property
+    def moved(self) -> dict[str, Tensor]:
+        """How far changes reach, by model: (change, output)."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            sentence = Sentence.draw(min(self.config.source_vocab, self.config.target_vocab))
+            errors = {name: Error() if name == self.right else self.error for name in "AB"}
+            return {
+                name: changes(error.build(self.config), sentence, error)
+                for name, error in errors.items()
+            }
+
 
 def _make(drawn: random.Random) -> TwoModels:
     name = drawn.choice([*LINES])
-    sides: list[Side] = ["source", "target"]
-    error = Error(name, drawn.choice([side for side in sides if side in LINES[name]]))
-    right, d_model = drawn.choice("AB"), drawn.choice([16, 24, 32])
+    side = drawn.choice([*LINES[name]])
+    d_model = drawn.choice([16, 24, 32])
     config = TransformerConfig(
         source_vocab=drawn.randint(30, 60),
         target_vocab=drawn.randint(30, 60),
@@ -73,24 +84,23 @@ def _make(drawn: random.Random) -> TwoModels:
         n_layers=drawn.choice([2, 3, 4]),
         tying=drawn.choice(["none", "output"]),
     )
-    sentence = Sentence.draw(min(config.source_vocab, config.target_vocab))
-    connected = {each: Error() if each == right else error for each in "AB"}
-    models = {each: how.build(config) for each, how in connected.items()}
-    parts = {
-        part: sum(parameter.numel() for parameter in module.parameters())
-        for part, module in models["A"].named_children()
+    return TwoModels(config, drawn.choice("AB"), Error(name, side), drawn.getrandbits(32))
+
+
+def _parts(config: TransformerConfig) -> dict[str, int]:
+    """The parameters of each part; a shared table counts in each part that uses it."""
+    return {
+        name: sum(parameter.numel() for parameter in part.parameters())
+        for name, part in Transformer(config).named_children()
     }
-    moved = {each: changes(models[each], sentence, how) for each, how in connected.items()}
-    return TwoModels(config, parts, moved, right, error)
 
 
 def _show(run: TwoModels) -> Outcome:
     c = run.config
     text = [
-        f"{c.n_layers} blocks in each stack, D = {c.d_model}, F = {c.d_ff}, post-norm, "
-        f"V = {c.source_vocab} and {c.target_vocab}, tying = {c.tying!r}",
+        f"{c.n_layers} blocks in each stack, D = {c.d_model}, F = {c.d_ff}, tying = {c.tying!r}",
         "parameters of each part, the same in A and B:",
-        *(f"  {part:17}{count:7,}" for part, count in run.parameters.items()),
+        *(f"  {part:17}{count:7,}" for part, count in _parts(c).items()),
         "",
         "how far each output moves, in per cent:",
     ]
@@ -175,7 +185,7 @@ item = own_number_item(
         "the arrows from what is changed: which outputs can it reach?",
         "Mark where A has 0.0 and where B has it. Where the marks differ, one of the two can't be "
         "right: which one do your arrows bear out?",
-        'torch.nonzero((run["A"] == 0) != (run["B"] == 0)) is not quite enough, because of '
-        'rounding: take run["A"] < 0.05. The rows count from 0, the lines from 1.',
+        '((run["A"] < 0.05) != (run["B"] < 0.05)).nonzero() has the row and the column of each '
+        "difference, both counted from 0. What is it that the change should have passed?",
     ),
 )

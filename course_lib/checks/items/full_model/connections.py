@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,16 +42,15 @@ class Error:
 
 @dataclass
 class Sentence:
-    """Ids (1, LENGTH) of both sides, none of them on both, and an id that is on neither."""
+    """Ids (1, LENGTH) of both sides, none of them on both."""
 
     source: Tensor
     target: Tensor
-    unread: int
 
     @classmethod
     def draw(cls, n_ids: int) -> Sentence:
         ids = torch.randperm(n_ids - 1) + 1  # 0 is the pad
-        return cls(ids[None, :LENGTH], ids[None, LENGTH : 2 * LENGTH], int(ids[2 * LENGTH]))
+        return cls(ids[None, :LENGTH], ids[None, LENGTH : 2 * LENGTH])
 
 
 @torch.no_grad()
@@ -99,10 +97,16 @@ def _reverse(side: Side, model: Transformer, sentence: Sentence) -> None:
     setattr(sentence, side, torch.cat([tokens[:, :-1].flip(1), tokens[:, -1:]], dim=1))
 
 
-def _row(side: Side, model: Transformer, sentence: Sentence, *, read: bool = True) -> None:
+def _last_row(side: Side, model: Transformer, sentence: Sentence) -> None:
     table: Tensor = getattr(model, f"{side}_embedding").tokens.weight
-    row = getattr(sentence, side)[0, -1] if read else sentence.unread
-    table[row] = torch.randn(table.size(1)) * table.std()
+    table[getattr(sentence, side)[0, -1]] = torch.randn(table.size(1)) * table.std()
+
+
+def _absent_rows(model: Transformer, sentence: Sentence) -> None:
+    table = model.target_embedding.tokens.weight
+    rows = torch.ones(len(table), dtype=torch.bool)
+    rows[sentence.source], rows[sentence.target] = False, False
+    table[rows] = torch.randn_like(table[rows]) * table.std()
 
 
 def _block(stack: str, number: int, model: Transformer, sentence: Sentence) -> None:
@@ -113,12 +117,12 @@ def _block(stack: str, number: int, model: Transformer, sentence: Sentence) -> N
 
 CHANGES: dict[str, Callable[[Transformer, Sentence], None]] = {
     "source: all but the last reversed": partial(_reverse, "source"),
-    "source table: row of the last token": partial(_row, "source"),
+    "source table: row of the last token": partial(_last_row, "source"),
     "encoder: all of the first block": partial(_block, "encoder", 0),
     "encoder: all of the last block": partial(_block, "encoder", -1),
     "target: all but the last reversed": partial(_reverse, "target"),
-    "target table: row of the last token": partial(_row, "target"),
-    "target table: row of an absent token": partial(_row, "target", read=False),
+    "target table: row of the last token": partial(_last_row, "target"),
+    "target table: rows of absent tokens": _absent_rows,
     "decoder: all of the first block": partial(_block, "decoder", 0),
     "decoder: all of the last block": partial(_block, "decoder", -1),
 }
@@ -128,9 +132,12 @@ CHANGES: dict[str, Callable[[Transformer, Sentence], None]] = {
 def changes(model: Transformer, sentence: Sentence, error: Error) -> Tensor:
     """How far each change moves each output, in per cent of its length: (change, output)."""
     before, moved = outputs(model, sentence, error), []
+    weights = [parameter.clone() for parameter in model.parameters()]
     for change in CHANGES.values():
-        other, changed = copy.deepcopy(model), copy.copy(sentence)
-        change(other, changed)
-        after = outputs(other, changed, error)
+        changed = replace(sentence)
+        change(model, changed)
+        after = outputs(model, changed, error)
+        for parameter, weight in zip(model.parameters(), weights, strict=True):
+            parameter.copy_(weight)
         moved.append([100 * (b - a).norm() / a.norm() for a, b in zip(before, after, strict=True)])
     return torch.tensor(moved)
