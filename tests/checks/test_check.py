@@ -32,6 +32,7 @@ from course_lib.errors import CourseError
 from course_lib.model import AddNorm, padding_mask
 from course_lib.viz.drawings.colours import COLOURS, forced_variables, variables
 from tests.checks.alternatives.training import loss_from_the_masked_loss
+from tests.item_points import checked_items, checked_points, points_of
 
 
 @pytest.fixture(autouse=True)
@@ -250,7 +251,7 @@ def test_progress_counts_and_says_what_is_next(capsys):
     assert cli.main(["progress"]) == 0
     shown = capsys.readouterr().out
     assert "■" in shown and "Next: " in shown
-    assert "2 of " in shown
+    assert f" {points_of('06.padding_mask')} of {checked_points('06')} points" in shown
     everything = Progress(TABLE)
     assert everything.next() == "All checked items are done."
 
@@ -325,7 +326,8 @@ def test_the_progress_stored_in_a_notebook_is_the_same_for_everyone(progress):
     note_checked("06.padding_mask", passed=True)
     after = Progress()._repr_mimebundle_()
     assert before["text/html"] == after["text/html"] and before["text/plain"] == after["text/plain"]
-    assert "2 of" in Progress().to_html() and json.loads(progress.read_text())
+    done = f" {points_of('06.padding_mask')} of {checked_points('06')} points"
+    assert done in Progress().to_html() and json.loads(progress.read_text())
 
 
 def test_a_wrong_answer_is_tried_until_it_is_right_and_an_empty_one_is_not(progress):
@@ -359,13 +361,17 @@ def test_the_card_names_the_next_step_first_and_each_item_with_its_state():
     words = re.sub(r"<style>.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL)
     words = " ".join(words.split())
     assert words.startswith("Next: Add the encoding to a batch 01.positional_encoding, about 15")
-    assert "01 positional encoding ✓ 2 … 4 1 of 4 items, 1 tried · 4 of 14 points" in words
+    first, second = checked_items("01"), checked_items("02")
+    boxes = " ".join(["✓", "2", "…", *map(str, range(4, len(first) + 1))])
+    points = f"{points_of(first[0].id)} of {checked_points('01')} points"
+    count = f"1 of {len(first)} items, 1 tried · {points}"
+    assert f"01 positional encoding {boxes} {count}" in words
     assert f"1 of {Progress(()).size} items, 1 tried" in words
-    assert "02 embeddings 1 2 3 3 items · 8 points" in words
-    assert (
-        'aria-label="Sines and cosines of many frequencies: passed; Add the encoding to a batch: '
-        'to do; A shift is a rotation: tried; A table in which little changes: to do"'
-    ) in text
+    boxes = " ".join(map(str, range(1, len(second) + 1)))
+    assert f"02 embeddings {boxes} {len(second)} items · {checked_points('02')} points" in words
+    states = ["passed", "to do", "tried", *["to do"] * (len(first) - 3)]
+    label = "; ".join(f"{item.title}: {each}" for item, each in zip(first, states, strict=True))
+    assert f'aria-label="{label}"' in text
     assert text.count("next-item") == 2  # a box, and its style
     assert "All checked items are done." in Progress(TABLE).to_html()
 

@@ -42,13 +42,13 @@ def masks():
 
 @pytest.fixture(scope="session")
 def three_items(masks):
-    """The same with the first three tasks, worth 2 points each."""
+    """The same with the first three tasks, those that `RIGHT` answers."""
     return replace(masks, tasks=masks.tasks[:3])
 
 
 @pytest.fixture(scope="session")
 def one_item(masks):
-    """The same with a single task, 06.padding_mask, worth 2 points."""
+    """The same with a single task, 06.padding_mask."""
     return replace(masks, tasks=masks.tasks[:1])
 
 

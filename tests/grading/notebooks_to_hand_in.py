@@ -22,6 +22,7 @@ def decoder_mask(tokens, pad_id):
     return padding_mask(tokens, pad_id) & causal_mask(tokens.size(1))
 """,
 }
+RIGHT_ITEMS = ("06.padding_mask", "06.causal_mask", "06.decoder_mask")  # what RIGHT answers
 
 
 def answered(notebook, answers):
@@ -39,6 +40,11 @@ def with_cell(notebook, source, *, after="imports", **cell):
     own = {"cell_type": "code", "id": "own", "metadata": {}, "source": source, "outputs": []}
     notebook["cells"].insert(ids.index(after) + 1, own | cell)
     return notebook
+
+
+def item_of(result, item_id):
+    """The result of one item."""
+    return next(item for item in result.items if item.id == item_id)
 
 
 def points(result):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -24,9 +25,11 @@ from course_lib.grading.reports.exports import csv_rows, nbgrader_rows
 from course_lib.grading.results import SubmissionResult, shown_points
 from course_lib.grading.safe_csv import read_csv, write_csv
 from tests.grading.made_results import item_result, submission_result, to_be_marked
-from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
+from tests.grading.notebooks_to_hand_in import RIGHT, RIGHT_ITEMS, ROOT, SECRET, answered
+from tests.item_points import checked_points, points_of
 
 STUDENTS = ["=cmd()", "O'Neil, Jr", "ana", "empty", "gone wrong"]
+PASSED = points_of("06.padding_mask")
 
 
 @pytest.fixture
@@ -61,7 +64,7 @@ def stored(run):
 def test_each_student_has_a_result_file_and_nobody_a_silent_zero(run, jail):
     results = grade(run, jail)
     assert [result.student for result in results] == STUDENTS
-    assert [result.points for result in results] == [0, 2, 2, None, None]
+    assert [result.points for result in results] == [0, PASSED, PASSED, None, None]
     assert list(stored(run)) == [f"{name}.json" for name in STUDENTS]
     for result in results:
         assert run.load_result(result.student) == result
@@ -82,7 +85,7 @@ def test_what_is_unchanged_is_not_graded_again(run, jail, monkeypatch, notebook)
     assert sessions == []
     wrong = answered(notebook, {"06-padding-mask-answer": "def padding_mask(t, p): return t"})
     (run.incoming / "ana" / "06_masks" / "m.ipynb").write_text(json.dumps(wrong))
-    assert [result.points for result in grade(run, jail)] == [0, 2, 0, None, None]
+    assert [result.points for result in grade(run, jail)] == [0, PASSED, 0, None, None]
     assert len(sessions) == 1
     grade(replace(run, secret=b"another secret, as long"), jail)
     assert len(sessions) == 3  # both with answers; untouched ones never need the jail
@@ -92,7 +95,7 @@ def test_a_name_that_leaves_no_room_for_a_result_stops_nobody(run, jail):
     names = ["é" * 127, "x" * 253, "y" * 250]
     for name in names:
         shutil.copytree(run.incoming / "ana", run.incoming / name)
-    assert sum(result.points == 2 for result in grade(run, jail)) == 2 + len(names)
+    assert sum(result.points == PASSED for result in grade(run, jail)) == 2 + len(names)
     assert len(stored(run)) == len(STUDENTS) + len(names)
     assert [run.load_result(name).student for name in names] == names
     assert run.result_file("y" * 250).name == "y" * 250 + ".json"
@@ -127,7 +130,7 @@ def test_a_stored_result_that_is_no_text_is_graded_again(run, jail):
     grade(run, jail)
     run.result_file("ana").write_bytes(b"\xff")
     assert run.load_result("ana") is None
-    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+    assert [result.points for result in grade(run, jail)] == [0, PASSED, PASSED, None, None]
 
 
 def test_stopped_in_between_nothing_is_lost_and_the_rest_follows(run, jail):
@@ -136,8 +139,8 @@ def test_stopped_in_between_nothing_is_lost_and_the_rest_follows(run, jail):
     results.close()
     assert set(stored(run)) == {f"{result.student}.json" for result in done}
     run.result_file("ana").write_text('{"half of a')
-    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
-    assert run.load_result("ana").points == 2
+    assert [result.points for result in grade(run, jail)] == [0, PASSED, PASSED, None, None]
+    assert run.load_result("ana").points == PASSED
 
 
 @pytest.mark.slow
@@ -264,7 +267,8 @@ def test_course_grade_prints_a_table(incoming, jail, tmp_path, capsys, monkeypat
     assert cli.main(arguments) == 0
     printed = capsys.readouterr()
     assert f"Isolation: {jail.isolation}" in printed.err
-    assert "O'Neil, Jr  6 of 16" in printed.out
+    row = rf"O'Neil, Jr +{points_of(*RIGHT_ITEMS)} of {checked_points('06')}\b"
+    assert re.search(row, printed.out), printed.out
     assert str(tmp_path / "out" / "06_masks") in printed.out
     assert "a dot" not in printed.out and "look the same" not in printed.out
     assert "Not in" not in printed.out
@@ -310,7 +314,7 @@ def test_a_result_has_the_name_of_the_folder_whatever_characters_it_has(
     for other in set(STUDENTS) - {"ana"}:
         shutil.rmtree(run.incoming / other)
     [result] = grade(run, jail)
-    assert (result.student, result.points) == (name, 2)
+    assert (result.student, result.points) == (name, PASSED)
     assert run.load_result(name) == result
     assert name not in command.table([result])
     roster = tmp_path / "roster.csv"
@@ -375,7 +379,7 @@ def test_an_error_of_the_grader_is_told_and_the_others_are_graded(run, jail, mon
         "the grader raised ZeroDivisionError: division by zero. Please report it"
     )
     monkeypatch.undo()
-    assert [result.points for result in grade(run, jail)] == [0, 2, 2, None, None]
+    assert [result.points for result in grade(run, jail)] == [0, PASSED, PASSED, None, None]
 
 
 def test_windows_is_told_where_grading_works(incoming, monkeypatch, capsys):

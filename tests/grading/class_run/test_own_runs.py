@@ -13,6 +13,7 @@ from course_lib.grading.submissions.exercise import load_exercise
 from course_lib.run_options import HANDED_IN
 from course_lib.training.runs.handed_in_run import WEIGHTS
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
+from tests.item_points import points_of
 
 SOLUTION = ROOT / "solutions" / "11_training"
 
@@ -36,10 +37,10 @@ def graded(path, exercise, jail, **about):
 
 @pytest.mark.slow
 def test_a_run_beside_the_notebook_or_in_the_students_folder_counts(ana, exercise, jail):
-    assert graded(ana, exercise, jail).points == 4
+    assert graded(ana, exercise, jail).points == points_of("11.own_run")
     (ana / "deeper").mkdir()
     shutil.move(ana / "training.ipynb", ana / "deeper")
-    assert graded(ana, exercise, jail).points == 4
+    assert graded(ana, exercise, jail).points == points_of("11.own_run")
 
 
 def test_without_a_run_there_is_a_flag_and_no_point(ana, exercise, jail):
@@ -76,7 +77,7 @@ def test_a_result_is_made_again_when_the_run_changes(ana, exercise, jail):
     weights = load_file(ana / HANDED_IN / WEIGHTS)
     save_file({name: weight * 0 for name, weight in weights.items()}, ana / HANDED_IN / WEIGHTS)
     again = graded(ana, exercise, jail, known=first)
-    assert (first.points, again.points) == (4, 0)
+    assert (first.points, again.points) == (points_of("11.own_run"), 0)
 
 
 def test_two_students_with_the_same_weights_are_named(ana, tmp_path):

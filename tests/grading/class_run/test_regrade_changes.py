@@ -19,6 +19,7 @@ from course_lib.grading.safe_csv import read_csv
 from tests.grading.class_run.test_class_run import Borrowed
 from tests.grading.made_results import item_result, submission_result
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, answered
+from tests.item_points import points_of
 
 PASSED = item_result("06.a", 2.0)
 FAILED = item_result("06.a", 0.0)
@@ -128,7 +129,8 @@ def test_course_grade_previews_changes_and_never_makes_them_without_a_word(
     path.write_text(json.dumps(answered(notebook, less)))
     assert cli.main([*arguments, "--diff"]) == 0
     printed = capsys.readouterr().out
-    assert "ana  06.padding_mask  passed 2  → not yet 0  -2" in printed
+    lost = points_of("06.padding_mask")
+    assert f"ana  06.padding_mask  passed {lost}  → not yet 0  -{lost}" in printed
     assert "Nothing was written" in printed
     assert (tmp_path / "06_masks" / "ana.json").read_text() == stored
     assert not (tmp_path / "06_masks" / CHANGES_FILE).exists()

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from course_lib.checks.table import TABLE
 from course_lib.grading.class_run.grade import grade_submission
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
+from tests.item_points import all_points, checked_points
 
 ASSIGNMENTS = sorted(path.name for path in (ROOT / "solutions").iterdir() if path.is_dir())
 
@@ -20,8 +20,8 @@ def test_the_points_of_the_tasks_are_those_of_the_cells_and_of_the_table(assignm
     cells = json.loads(path.read_text("utf-8"))["cells"]
     graded = [cell["metadata"]["nbgrader"] for cell in cells]
     in_cells = sum(each["points"] for each in graded if each["grade"])
-    in_table = [e.points for e in TABLE.values() if e.id.startswith(assignment[:2])]
-    assert sum(task.entry.points for task in exercise.tasks) == in_cells == sum(in_table)
+    in_tasks = sum(task.entry.points for task in exercise.tasks)
+    assert in_tasks == in_cells == all_points(assignment[:2])
 
 
 @pytest.mark.slow
@@ -31,11 +31,7 @@ def test_a_solution_earns_all_its_marks(assignment, jail):
     result = grade_submission(ROOT / "solutions" / assignment, exercise, jail=jail, secret=SECRET)
     wrong = [item for item in result.items if item.status not in ("passed", "to be marked")]
     assert wrong == []
-    assert (
-        result.points
-        == result.most
-        == sum(task.entry.points for task in exercise.tasks if task.entry.kind != "written")
-    )
+    assert result.points == result.most == checked_points(assignment[:2])
     assert result.notes == ()
     assert result.isolation == jail.isolation
 

@@ -22,6 +22,7 @@ from course_lib.grading.jail.jail import Jail
 from course_lib.grading.jail.library_view import engine_files
 from course_lib.grading.submissions.exercise import bound_names
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET, SHORT, answered, with_cell
+from tests.item_points import checked_points, points_of
 
 KEY = os.getpid()  # so that two runs of the tests have objects of their own
 WRONG = {
@@ -470,10 +471,11 @@ def masked_softmax(scores, mask=None):
 """
     task = next(task for task in masks.tasks if task.entry.id == "06.masked_softmax")
     exercise = replace(masks, tasks=(task,))
-    for change, most in [("pass", 4.0), ("scores.data.masked_fill_(~mask, lowest)", 0.0)]:
+    most = points_of("06.masked_softmax")
+    for change, earned in [("pass", most), ("scores.data.masked_fill_(~mask, lowest)", 0)]:
         source = CONCEALED[name] + answer.replace("IN_PLACE", change)
         result = graded(answered(notebook, {"06-masked-softmax-answer": source}), exercise)
-        assert result.points == most
+        assert result.points == earned
 
 
 WITHIN_REACH = """
@@ -522,7 +524,7 @@ def test_after_all_attacks_no_process_is_left_and_the_next_submission_gets_its_m
     result = grade_submission(
         ROOT / "solutions" / "06_masks", masks, jail=jail, secret=SECRET, limits=SHORT
     )
-    assert result.points == result.most
+    assert result.points == checked_points("06")
 
 
 @pytest.mark.parametrize(
@@ -560,6 +562,6 @@ def test_unusual_names_and_ready_made_functions_are_flagged_and_cost_nothing(
 ):
     right = "import ctypes\ndef padding_mask(t, p):\n    return (t != p)[:, None, None]\n"
     result = graded(answered(notebook, {"06-padding-mask-answer": right}), one_item)
-    assert result.points == 2
+    assert result.points == points_of("06.padding_mask")
     [flag] = result.items[0].flags
     assert flag == "unusual in this course: ctypes (cell 06-padding-mask-answer, line 1)"

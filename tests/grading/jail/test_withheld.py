@@ -11,6 +11,7 @@ from course_lib.grading.submissions.exercise import load_exercise
 from tests.checks.alternatives.feed_forward import norm_by_torch
 from tests.checks.alternatives.honest_numbers import bleu_with_counters, ngrams
 from tests.grading.notebooks_to_hand_in import ROOT, answered, points, with_cell
+from tests.item_points import in_full
 
 OWN = """\
 def layer_norm(x, weight, bias, eps=1e-5):
@@ -342,7 +343,7 @@ def layer_norm(x, weight, bias, eps=1e-5):
 
 def test_work_of_ones_own_keeps_its_points_whatever_other_cells_call(hand_in):
     result = hand_in("03.layer_norm", WITH_SETTINGS, COMPARED)
-    assert points(result) == {"03.layer_norm": 4.0}
+    assert points(result) == in_full("03.layer_norm")
     assert result.notes == ()
     for before in ("import sacrebleu\nfrom sacrebleu.metrics import BLEU as theirs", "import nltk"):
         result = hand_in("12.bleu", OWN_BLEU, before)

@@ -13,6 +13,7 @@ from course_lib.grading.reports.roster import load_roster
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.synthetic_class import store, synthetic_class
+from tests.item_points import all_points, items_of
 
 pytestmark = pytest.mark.usefixtures("own_messages")
 PASSED = item_result("06.padding_mask", 2.0)
@@ -36,7 +37,8 @@ def test_points_are_unknown_while_a_person_is_needed():
     assert ana.waits_for == "to be marked: 06.why_not_rows"
     assert bo.waits_for == "not run: 06.causal_mask"
     assert unread.waits_for == "could not be read"
-    assert (ana.most, unread.most) == (4, 18)  # of what can't be read, all items of the lesson
+    assert ana.most == 4
+    assert unread.most == all_points("06")  # of what can't be read, all items of the lesson
 
 
 def test_the_results_of_one_assignment_are_told_from_those_of_a_class(tmp_path):
@@ -56,10 +58,10 @@ def test_a_persons_mark_wins_over_the_automatic_one_and_completes_the_points(tmp
 
 
 def test_a_person_can_mark_what_could_not_be_read(tmp_path):
-    items = [item.id for item in mark_assignment("06_masks", RESULTS).marks[2].items]
-    path = marks_file(tmp_path, *(["=cmd()", item, 1] for item in items))
+    items = items_of("06")
+    path = marks_file(tmp_path, *(["=cmd()", item.id, 0.5] for item in items))
     unread = mark_assignment("06_masks", RESULTS, given=read_marks(path, RESULTS)).marks[2]
-    assert (unread.points, unread.waits_for) == (7, "")
+    assert (unread.points, unread.waits_for) == (0.5 * len(items), "")
 
 
 def test_rows_of_another_assignment_are_passed_over(tmp_path):
@@ -202,7 +204,7 @@ def test_the_assignments_of_a_class_are_all_or_those_named(tmp_path):
 
 def test_marks_may_be_about_more_assignments_than_are_asked_for(tmp_path):
     store([*RESULTS, *synthetic_class(3, ("07",))], tmp_path)
-    path = marks_file(tmp_path, ["Ada Ali", "07.own_residual", 2], ["ana", "06.why_not_rows", 1])
+    path = marks_file(tmp_path, ["Ada Ali", "07.own_residual", 0.5], ["ana", "06.why_not_rows", 1])
     (assignment,) = load_class(tmp_path, ["06_masks"], marks=path)
     assert [mark.points for mark in assignment.marks] == [None, 3, None]
 

@@ -23,6 +23,7 @@ from tests.grading.nbgrader.nbgrader_course import (
     unreadable,
 )
 from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, with_cell
+from tests.item_points import in_full, points_of
 
 RELEASED = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 
@@ -46,7 +47,7 @@ def sources(notebook):
 
 
 def test_it_is_the_released_notebook_with_the_answers_and_what_the_checks_found(masks, autograded):
-    made = autograded(result_of(masks, points={"06.padding_mask": 2.0}))
+    made = autograded(result_of(masks, points=in_full("06.padding_mask")))
     released = nbformat.read(RELEASED, as_version=4)
     assert [cell.id for cell in made.cells] == [cell.id for cell in released.cells]
     assert sources(made)["06-padding-mask-answer"] == RIGHT["06-padding-mask-answer"].strip()
@@ -56,7 +57,9 @@ def test_it_is_the_released_notebook_with_the_answers_and_what_the_checks_found(
             assert cell.source == before.source
         shown = "".join(output.text for output in cell.get("outputs", []))
         assert shown.startswith(("✓ 06.", "✗ 06.")) == cell.id.endswith("-check")
-    assert "✓ 06.padding_mask · Mask the padding: passed · 2 of 2 points" in str(made.cells)
+    most = points_of("06.padding_mask")
+    line = f"✓ 06.padding_mask · Mask the padding: passed · {most} of {most} points"
+    assert line in str(made.cells)
     nbformat.validate(made)
 
 

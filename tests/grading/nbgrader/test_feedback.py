@@ -10,6 +10,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
+from course_lib.checks import TABLE
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.nbgrader.class_gradebook import store_class
 from course_lib.grading.nbgrader.course_folder import open_course_folder
@@ -19,8 +20,10 @@ from course_lib.viz.drawings.colours import forced_variables, variables
 from tests.grading.hostile_text import EVERYTHING, HOSTILE
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, activity, hand_in, result_of
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
+from tests.item_points import all_points, checked_items, in_full, items_of, points_of
 
 EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
+GIVEN = points_of("06.why_not_rows") - 0.5  # by a person
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +37,12 @@ def graded_course(tmp_path_factory, masks, new_course):
     run = ClassRun(
         incoming=folder / "incoming", exercise=masks, results=folder / "results", secret=SECRET
     )
-    result = result_of(masks, points={"06.bug": 2.0}, written=EVERYTHING, note=f"SEEN {EVERYTHING}")
+    right = in_full("06.bug")
+    result = result_of(masks, points=right, written=EVERYTHING, note=f"SEEN {EVERYTHING}")
     store_class(folder / "course", run, results=[result])
     with Gradebook(f"sqlite:///{folder}/course/gradebook.db") as gradebook:
         grade = gradebook.find_grade(WRITTEN, "masks", "06_masks", "ana")
-        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        grade.manual_score, grade.needs_manual_grade = GIVEN, False
         comment = gradebook.find_comment(WRITTEN, "masks", "06_masks", "ana")
         comment.manual_comment = f"You wrote this: {EVERYTHING}"
         gradebook.db.commit()
@@ -62,7 +66,9 @@ def feedback(graded_course):
 def test_the_page_shows_marks_comments_and_what_the_checks_found(feedback):
     page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
     words = page.get_text()
-    assert "masks (Score: 3.5 / 18.0)" in words and "Score: 1.5 / 2" in words
+    score = points_of("06.bug") + GIVEN
+    assert f"masks (Score: {score} / {all_points('06')}.0)" in words
+    assert f"Score: {GIVEN} / {points_of('06.why_not_rows')}" in words
     assert "You wrote this:" in words
     assert "✗ 06.padding_mask · Mask the padding: not yet" in words
     assert "✓ 06.bug" in words and HOSTILE[0] in words
@@ -73,17 +79,11 @@ def test_the_page_shows_marks_comments_and_what_the_checks_found(feedback):
 def test_the_scores_on_top_name_the_items_and_say_with_a_mark_what_is_right(feedback):
     page = BeautifulSoup(feedback.read_text("utf-8"), "html.parser")
     entries = [(entry.a.text, " ".join(entry["class"])) for entry in page.select("#toc li[class]")]
-    assert entries == [
-        ("Mask the padding", "wrong"),
-        ("Mask the future", "wrong"),
-        ("Mask both", "wrong"),
-        ("Softmax with a mask", "wrong"),
-        ("A mask that hides the wrong thing", "right"),
-        ("Two cases against five wrong softmaxes", "wrong"),
-        ("Columns, not rows", "part"),
-    ]
+    verdicts = {item.title: "wrong" for item in items_of("06")}
+    verdicts |= {TABLE["06.bug"].title: "right", TABLE["06.why_not_rows"].title: "part"}
+    assert entries == list(verdicts.items())
     outputs = [pre["class"] for pre in page.select(".output_stdout > pre")]
-    assert outputs == [["wrong"]] * 4 + [["right"], ["wrong"]]
+    assert outputs == [[verdicts[item.title]] for item in checked_items("06")]
 
 
 def test_the_page_has_the_colours_of_the_course_after_nbgrader_s(feedback):

@@ -31,9 +31,11 @@ from course_lib.grading.nbgrader.nbgrader_settings import CONFIG_FILE
 from course_lib.grading.submissions.exercise import load_exercise
 from tests.grading.nbgrader.nbgrader_course import WRITTEN, hand_in, result_of, unreadable
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
+from tests.item_points import all_points, in_full, points_of
 
 EXERCISE = ROOT / "exercises" / "06_masks" / "masks.ipynb"
 PADDING, CAUSAL = "06-padding-mask-check", "06-causal-mask-check"
+GIVEN = points_of("06.why_not_rows") - 0.5  # by a person
 
 
 @pytest.fixture
@@ -92,7 +94,8 @@ def content(folder):
 
 def test_a_new_course_folder_has_the_assignment_with_the_points_of_its_cells(course, gradebook):
     assignment = gradebook().find_assignment("06_masks")
-    assert assignment.max_score == 18 and assignment.max_written_score == 2
+    assert assignment.max_score == all_points("06")
+    assert assignment.max_written_score == points_of("06.why_not_rows")
     assert (course / "release" / "06_masks" / "masks.ipynb").read_bytes() == EXERCISE.read_bytes()
     source = (course / "source" / "06_masks" / "masks.ipynb").read_text("utf-8")
     assert "BEGIN SOLUTION" in source
@@ -136,13 +139,14 @@ def test_nbgrader_s_programs_are_found_without_an_activated_environment(
 
 
 def test_points_are_stored_by_cell_and_only_words_wait_for_a_person(store, masks, gradebook):
-    result = result_of(masks, points={"06.padding_mask": 2.0}, written="Because.")
+    result = result_of(masks, points=in_full("06.padding_mask"), written="Because.")
     assert store(result, written="Because.").to_mark == 1
     book = gradebook()
     submission = book.find_submission("06_masks", "ana")
-    assert (submission.score, submission.max_score) == (2, 18)
+    right = points_of("06.padding_mask")
+    assert (submission.score, submission.max_score) == (right, all_points("06"))
     assert submission.needs_manual_grade
-    assert grade_of(book, PADDING).auto_score == 2 and not grade_of(book, PADDING).failed_tests
+    assert grade_of(book, PADDING).auto_score == right and not grade_of(book, PADDING).failed_tests
     assert grade_of(book, CAUSAL).auto_score == 0 and grade_of(book, CAUSAL).failed_tests
     waiting = [grade.name for grade in submission.notebooks[0].grades if grade.needs_manual_grade]
     assert waiting == [WRITTEN] and grade_of(book, WRITTEN).auto_score is None
@@ -158,7 +162,7 @@ def test_an_untouched_answer_in_words_is_0_and_waits_for_nobody(store, masks, gr
 
 
 def test_running_twice_changes_no_byte(store, masks, course):
-    result = result_of(masks, points={"06.bug": 2.0}, written="Because.")
+    result = result_of(masks, points=in_full("06.bug"), written="Because.")
     store(result, unreadable(masks, "ben"), written="Because.")
     before = content(course)
     store(result, unreadable(masks, "ben"), written="Because.")
@@ -167,30 +171,31 @@ def test_running_twice_changes_no_byte(store, masks, course):
 
 
 def test_marks_and_comments_of_a_person_survive_a_regrade(store, masks, gradebook):
-    result = result_of(masks, points={"06.padding_mask": 2.0}, written="Because.")
+    result = result_of(masks, points=in_full("06.padding_mask"), written="Because.")
     store(result, written="Because.")
-    mark(gradebook(), WRITTEN, 1.5, "Say why.")
-    mark(gradebook(), CAUSAL, 1, "The idea is right.")
+    mark(gradebook(), WRITTEN, GIVEN, "Say why.")
+    mark(gradebook(), CAUSAL, 0.5, "The idea is right.")
     assert store(result, written="Because.").to_mark == 0
     book = gradebook()
-    assert (grade_of(book, WRITTEN).score, grade_of(book, CAUSAL).score) == (1.5, 1)
+    assert (grade_of(book, WRITTEN).score, grade_of(book, CAUSAL).score) == (GIVEN, 0.5)
     assert book.find_comment(WRITTEN, "masks", "06_masks", "ana").comment == "Say why."
     comment = book.find_comment("06-causal-mask-answer", "masks", "06_masks", "ana").comment
     assert comment == "The idea is right."
-    assert book.find_submission("06_masks", "ana").score == 4.5
+    score = points_of("06.padding_mask") + GIVEN + 0.5
+    assert book.find_submission("06_masks", "ana").score == score
 
 
 @pytest.mark.slow
 def test_a_mark_stays_but_is_shown_for_review_where_the_work_has_changed(store, masks, gradebook):
     store(result_of(masks, written="Because."), written="Because.")
-    mark(gradebook(), WRITTEN, 2)
-    mark(gradebook(), CAUSAL, 1)
-    better = result_of(masks, points={"06.causal_mask": 2.0}, written="Therefore.")
+    mark(gradebook(), WRITTEN, GIVEN)
+    mark(gradebook(), CAUSAL, 0.5)
+    better = result_of(masks, points=in_full("06.causal_mask"), written="Therefore.")
     assert store(better, written="Therefore.").to_mark == 1
     book = gradebook()
-    assert grade_of(book, WRITTEN).score == 2 and grade_of(book, WRITTEN).needs_manual_grade
-    assert grade_of(book, CAUSAL).score == 1 and grade_of(book, CAUSAL).needs_manual_grade
-    assert grade_of(book, CAUSAL).auto_score == 2
+    assert grade_of(book, WRITTEN).score == GIVEN and grade_of(book, WRITTEN).needs_manual_grade
+    assert grade_of(book, CAUSAL).score == 0.5 and grade_of(book, CAUSAL).needs_manual_grade
+    assert grade_of(book, CAUSAL).auto_score == points_of("06.causal_mask")
     assert not grade_of(book, PADDING).needs_manual_grade
     for cell in (WRITTEN, CAUSAL):  # a person looks, and leaves it at that
         mark(gradebook(), cell, grade_of(gradebook(), cell).manual_score)
@@ -209,20 +214,22 @@ def test_what_could_not_be_run_or_read_is_no_silent_zero(store, masks, gradebook
     assert {comment.comment for comment in notebook.comments} == {NOT_RUN}
     shown = nbformat.read(course / "autograded" / "ben" / "06_masks" / "masks.ipynb", as_version=4)
     assert "could not be read" in shown.cells[0].source
-    mark(gradebook(), "06-bug-check", 1)
-    assert store(result_of(masks, points={"06.bug": 2.0})).to_mark == 1
-    assert grade_of(gradebook(), "06-bug-check").score == 1
+    mark(gradebook(), "06-bug-check", 0.5)
+    assert store(result_of(masks, points=in_full("06.bug"))).to_mark == 1
+    assert grade_of(gradebook(), "06-bug-check").score == 0.5
 
 
 @pytest.mark.usefixtures("own_messages")
 def test_nothing_is_exported_before_everything_is_marked(store, masks, gradebook, tmp_path):
-    store(result_of(masks, points={"06.bug": 2.0}, written="Because."), written="Because.")
+    store(result_of(masks, points=in_full("06.bug"), written="Because."), written="Because.")
     plugin = ExportWhatIsMarked(to=str(tmp_path / "grades.csv"))
     with pytest.raises(CourseError, match=r"1 submissions are not.*ana \(06_masks\)"):
         plugin.export(gradebook())
-    mark(gradebook(), WRITTEN, 1.5)
+    mark(gradebook(), WRITTEN, GIVEN)
     plugin.export(gradebook())
-    assert ",ana,,,,3.5,0.0,3.5,18.0" in (tmp_path / "grades.csv").read_text()
+    score = points_of("06.bug") + GIVEN
+    row = f",ana,,,,{score},0.0,{score},{all_points('06')}.0"
+    assert row in (tmp_path / "grades.csv").read_text()
 
 
 def test_formgrader_lists_the_submissions(store, masks, course):
@@ -280,12 +287,12 @@ def test_a_timestamp_of_nbgrader_makes_late_penalties_possible(
     folder = tmp_path / "incoming" / "ana"
     folder.mkdir(parents=True)
     (folder / "timestamp.txt").write_text("2030-01-01 13:00:00 UTC\n")
-    store(result_of(masks, points={"06.bug": 2.0}))
+    store(result_of(masks, points=in_full("06.bug")))
     submission = gradebook().find_submission("06_masks", "ana")
     assert submission.total_seconds_late == 3600
-    assert submission.late_submission_penalty == submission.score == 2
+    assert submission.late_submission_penalty == submission.score == points_of("06.bug")
     (folder / "timestamp.txt").write_text("<script>\n")
-    store(result_of(masks, points={"06.bug": 2.0}))
+    store(result_of(masks, points=in_full("06.bug")))
     submission = gradebook().find_submission("06_masks", "ana")
     assert submission.total_seconds_late == 0 and not submission.late_submission_penalty
     (folder / "timestamp.txt").unlink()
@@ -424,7 +431,7 @@ def test_marks_survive_a_correction_of_the_exercise_s_text(
     store, masks, course, gradebook, tmp_path
 ):
     store(result_of(masks, written="Because."), written="Because.")
-    mark(gradebook(), WRITTEN, 1.5)
+    mark(gradebook(), WRITTEN, GIVEN)
     released = nbformat.read(EXERCISE, as_version=4)
     released.cells[3].source += " A correction."
     released, _ = ComputeChecksums().preprocess(released, {})
@@ -435,14 +442,15 @@ def test_marks_survive_a_correction_of_the_exercise_s_text(
     run = ClassRun(incoming=tmp_path, exercise=exercise, results=tmp_path, secret=SECRET)
     store_class(course, run, results=[result_of(masks, written="Because.")])
     book = gradebook()
-    assert grade_of(book, WRITTEN).score == 1.5 and not grade_of(book, WRITTEN).needs_manual_grade
+    assert grade_of(book, WRITTEN).score == GIVEN and not grade_of(book, WRITTEN).needs_manual_grade
     cell = book.find_source_cell(released.cells[3].id, "masks", "06_masks")
     assert cell.source.endswith("A correction.")
 
 
 def test_rubrics_come_from_the_solutions_and_are_not_needed(tmp_path):
     found = rubrics(EXERCISE)
-    assert list(found) == [WRITTEN] and "**Rubric** (2 points)" in found[WRITTEN]
+    heading = f"**Rubric** ({points_of('06.why_not_rows')} points)"
+    assert list(found) == [WRITTEN] and heading in found[WRITTEN]
     assert "SOLUTION" not in found[WRITTEN]
     copied = tmp_path / "exercises" / "06_masks" / "masks.ipynb"
     copied.parent.mkdir(parents=True)

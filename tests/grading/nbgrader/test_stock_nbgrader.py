@@ -9,7 +9,8 @@ from nbgrader.coursedir import CourseDirectory
 
 from course_lib.grading.class_run.class_run import ClassRun
 from course_lib.grading.nbgrader.class_gradebook import store_class
-from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
+from tests.grading.notebooks_to_hand_in import RIGHT, RIGHT_ITEMS, ROOT, SECRET, answered
+from tests.item_points import points_of
 
 WRONG = {"06-masked-softmax-answer": "def masked_softmax(scores, mask):\n    return scores\n"}
 
@@ -37,5 +38,6 @@ def test_an_untouched_notebook_and_wrong_answers_earn_0_and_right_ones_their_poi
         assert untouched.score == 0 and not untouched.needs_manual_grade
         grades = gradebook.find_submission("06_masks", "partly").notebooks[0].grades
         earned = {grade.name: grade.auto_score for grade in grades if grade.auto_score}
-        assert earned == {f"06-{name}-mask-check": 2 for name in ("padding", "causal", "decoder")}
+        cells = (f"06-{name}-mask-check" for name in ("padding", "causal", "decoder"))
+        assert earned == dict(zip(cells, map(points_of, RIGHT_ITEMS), strict=True))
     assert not progress.exists()

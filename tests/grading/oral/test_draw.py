@@ -86,7 +86,7 @@ def test_items_with_more_points_come_first_more_often_however_many_questions_oth
 
 
 def test_what_failed_is_asked_more_often_than_what_others_get_wrong():
-    found = [question("06.bug", "failed"), question("06.causal_mask", "misconception")]
+    found = [question("06.bug", "failed"), question("06.bug", "misconception")]
     first = Counter(draw_questions(found, str(key))[0].kind for key in range(200))
     assert first["failed"] > 140
 

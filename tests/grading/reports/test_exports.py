@@ -9,7 +9,6 @@ from typing import get_args
 import pytest
 
 from course_lib import cli
-from course_lib.checks.table import TABLE
 from course_lib.grading.marks.given_marks import answer_id
 from course_lib.grading.options import ExportFormat
 from course_lib.grading.reports.exports import FORMATS
@@ -17,6 +16,7 @@ from course_lib.grading.results import PropertyResult
 from course_lib.grading.safe_csv import write_csv
 from tests.grading.made_results import item_result, submission_result, to_be_marked
 from tests.grading.synthetic_class import store
+from tests.item_points import items_of
 
 HOSTILE = ["=cmd()", "O'Neil, Jr", '"quoted"', "two\nlines", "🦊", "-1+2"]
 
@@ -143,12 +143,11 @@ def test_what_is_not_known_is_refused_and_then_empty_but_never_zero(folder, unkn
     assert export("--format", "gradescope", "--partial") == 0
     (path,) = (folder / "gradescope" / "06_masks").glob("eva/results.json")
     assert all("score" not in test for test in json.loads(path.read_text())["tests"])
-    items = [entry.id for entry in TABLE.values() if entry.id.startswith("06.")]
-    items = ["06.causal_mask"] if unknown.readable else items
-    given = [["eva", item, 1.5] for item in items]
+    items = ["06.causal_mask"] if unknown.readable else [item.id for item in items_of("06")]
+    given = [["eva", item, 0.5] for item in items]
     write_csv(folder / "marks.csv", [["student", "item", "points"], *given])
     assert export(*command, "--marks", "marks.csv") == 0
-    assert ["6@x.org", str(1.5 * len(items))] in rows(folder / "moodle.csv")
+    assert ["6@x.org", str(0.5 * len(items))] in rows(folder / "moodle.csv")
 
 
 def test_marks_of_answers_that_have_changed_are_named_and_exported(folder, capsys):

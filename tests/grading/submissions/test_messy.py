@@ -13,15 +13,18 @@ from course_lib.grading.class_run.grade import ENDED, NO_THREAD, grade_submissio
 from tests.checks.alternatives import masks as alternatives
 from tests.grading.notebooks_to_hand_in import (
     RIGHT,
+    RIGHT_ITEMS,
     ROOT,
     SECRET,
     SHORT,
     answered,
+    item_of,
     points,
     with_cell,
 )
+from tests.item_points import in_full, points_of
 
-THREE = {"06.padding_mask": 2.0, "06.causal_mask": 2.0, "06.decoder_mask": 2.0}
+THREE = in_full(*RIGHT_ITEMS)
 # What is added to a notebook with three right answers, as a cell of its own.
 DISTURBANCES = {
     "a syntax error": "def broken(:",
@@ -53,7 +56,7 @@ def test_the_definitions_of_a_cell_that_is_stopped_count(graded, notebook, three
     for ending in ("while True: pass", "import os; os._exit(0)"):
         answers = {name: f"{source}\n{ending}" for name, source in RIGHT.items()}
         result = graded(answered(notebook, answers | {"06-decoder-mask-answer": ""}), three_items)
-        assert points(result) == {"06.padding_mask": 2.0, "06.causal_mask": 2.0}
+        assert points(result) == in_full("06.padding_mask", "06.causal_mask")
         assert "Only its definitions count." in result.notes[0]
 
 
@@ -91,7 +94,7 @@ with torch.no_grad():
         return (tokens != pad_id)[:, *axes]
 """
     result = graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item)
-    assert points(result) == {"06.padding_mask": 2.0}
+    assert points(result) == in_full("06.padding_mask")
 
 
 MAGICS = {
@@ -117,16 +120,15 @@ def test_a_command_of_the_notebook_hides_no_definition(name, graded, notebook, o
     source = source if above else source.replace("*axes", "None, None")
     answers = {"06-padding-mask-answer": answer.format(answer=source)}
     result = graded(with_cell(answered(notebook, answers), above), one_item)
-    assert points(result) == {"06.padding_mask": 2.0}
+    assert points(result) == in_full("06.padding_mask")
     assert not any("raised" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("decorator", ["@torch.compile", "@torch.compile(fullgraph=True)"])
 def test_a_compiled_answer_runs_without_a_compiler(decorator, graded, notebook, one_item):
     answer = f"{decorator}\n{RIGHT['06-padding-mask-answer']}"
-    assert points(graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item)) == {
-        "06.padding_mask": 2.0
-    }
+    result = graded(answered(notebook, {"06-padding-mask-answer": answer}), one_item)
+    assert points(result) == in_full("06.padding_mask")
 
 
 OVERWRITING = {
@@ -229,14 +231,14 @@ def test_a_cell_that_changes_what_an_answer_uses_takes_nothing_away(
     source += "    return torch.ne(tokens, pad_id)[tuple(axes)]"
     answer = answered(notebook, {"06-padding-mask-answer": source})
     result = graded(with_cell(answer, CHANGING[name], after="06-bug-check"), one_item)
-    assert points(result) == {"06.padding_mask": 2.0}
+    assert points(result) == in_full("06.padding_mask")
     assert any("was graded as it stood at the learner's own check" in n for n in result.notes)
 
 
 def test_an_answer_below_its_check_is_not_lost_either(graded, notebook, one_item):
     answer = with_cell(notebook, RIGHT["06-padding-mask-answer"], after="06-padding-mask-check")
     handed_in = with_cell(answer, "padding_mask = 3", after="own", id="scratch")
-    assert points(graded(handed_in, one_item)) == {"06.padding_mask": 2.0}
+    assert points(graded(handed_in, one_item)) == in_full("06.padding_mask")
 
 
 def test_an_answer_that_is_improved_further_down_counts_as_improved(graded, notebook, three_items):
@@ -278,7 +280,7 @@ def test_an_answer_split_over_two_cells_counts(graded, notebook, masks):
     cells = split["cells"]
     at = next(i for i, cell in enumerate(cells) if cell["id"] == "06-bug-answer")
     cells.insert(at + 1, {**cells[at], "source": parts[1]})
-    assert points(graded(split, masks)) == {"06.bug": 2.0}
+    assert points(graded(split, masks)) == in_full("06.bug")
 
 
 BUG_FIXED = """\
@@ -294,14 +296,14 @@ def test_the_wrong_line_must_be_a_number_and_the_right_one(graded, notebook, mas
         source = f"def wrong_line():\n    return {line}\n{BUG_FIXED}"
         result = graded(answered(notebook, {"06-bug-answer": source}), masks)
         assert points(result) == {}
-        assert result.items[4].line_found is False
+        assert item_of(result, "06.bug").line_found is False
 
 
 @pytest.mark.parametrize("name", ["padding_by_loops", "padding_by_unsqueeze", "padding_by_where"])
 def test_a_right_answer_written_differently_keeps_its_marks(name, graded, notebook, one_item):
     source = inspect.getsource(getattr(alternatives, name)) + f"\npadding_mask = {name}"
     result = graded(answered(notebook, {"06-padding-mask-answer": source}), one_item)
-    assert points(result) == {"06.padding_mask": 2.0}
+    assert points(result) == in_full("06.padding_mask")
 
 
 ODD = [
@@ -331,7 +333,7 @@ def test_helper_cells_are_kept_in_order(graded, notebook, three_items):
     helper = "def real(tokens, pad_id):\n    return tokens != pad_id"
     answer = "def padding_mask(t, p):\n    return real(t, p)[:, None, None]"
     handed_in = with_cell(answered(notebook, {"06-padding-mask-answer": answer}), helper)
-    assert points(graded(handed_in, three_items)) == {"06.padding_mask": 2.0}
+    assert points(graded(handed_in, three_items)) == in_full("06.padding_mask")
 
 
 def test_an_import_added_to_a_locked_cell_counts(graded, notebook, three_items):
@@ -339,7 +341,7 @@ def test_an_import_added_to_a_locked_cell_counts(graded, notebook, three_items):
     answer = "def causal_mask(size):\n    return th.ones(1, 1, size, size).tril().bool()"
     handed_in = answered(notebook, {"imports": imports, "06-causal-mask-answer": answer})
     result = graded(handed_in, three_items)
-    assert points(result) == {"06.causal_mask": 2.0}
+    assert points(result) == in_full("06.causal_mask")
     assert "The locked cell imports was changed; it runs after our own." in result.notes
 
 
@@ -751,10 +753,10 @@ def test_what_does_not_fit_in_the_time_is_not_run_and_gets_no_silent_zero(graded
     slow = with_cell(answered(notebook, RIGHT), "import time\ntime.sleep(1.5)")
     result = graded(slow, masks, limits=replace(SHORT, run=0.8))
     assert result.items[0].status == "passed"
-    assert result.items[4].status == "not run"
-    assert result.items[4].points is None
+    late = item_of(result, "06.bug")
+    assert (late.status, late.points) == ("not run", None)
     assert result.points is None
-    assert result.items[4].reason == (
+    assert late.reason == (
         "running its cells takes more than 0.8 seconds each time, or 240 for all items together"
     )
 
@@ -787,27 +789,27 @@ NAMED = 'check("06.bug", cross_attention_weights, wrong_line)'
 
 
 @pytest.mark.parametrize(
-    ("named", "check", "worth"),
+    ("named", "check", "right"),
     [
-        ("wrong_line = 5", NAMED, 2.0),
-        ("wrong_line: int = 5", NAMED, 2.0),
-        ("wrong_line = 4", NAMED, 0.0),
-        ("", NAMED, 0.0),
-        ("", NAMED.replace("wrong_line", "5"), 2.0),
-        ("", NAMED.replace("wrong_line", "line=5"), 2.0),
-        ("", NAMED.replace("wrong_line", "5") + "\n" + NAMED.replace("wrong_line", "4"), 0.0),
-        ("", "# " + NAMED.replace("wrong_line", "5"), 0.0),
-        ("def wrong_line(): return 5", NAMED.replace("wrong_line", "4") + f"\n{NAMED}", 2.0),
-        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), 2.0),
+        ("wrong_line = 5", NAMED, True),
+        ("wrong_line: int = 5", NAMED, True),
+        ("wrong_line = 4", NAMED, False),
+        ("", NAMED, False),
+        ("", NAMED.replace("wrong_line", "5"), True),
+        ("", NAMED.replace("wrong_line", "line=5"), True),
+        ("", NAMED.replace("wrong_line", "5") + "\n" + NAMED.replace("wrong_line", "4"), False),
+        ("", "# " + NAMED.replace("wrong_line", "5"), False),
+        ("def wrong_line(): return 5", NAMED.replace("wrong_line", "4") + f"\n{NAMED}", True),
+        ("wrong_line = 5", NAMED.replace("wrong_line", "4"), True),
     ],
 )
-def test_the_wrong_line_may_be_a_number(named, check, worth, graded, notebook, masks):
+def test_the_wrong_line_may_be_a_number(named, check, right, graded, notebook, masks):
     task = replace(masks, tasks=tuple(each for each in masks.tasks if each.entry.id == "06.bug"))
     answers = {"06-bug-answer": f"{FIXED}\n{named}", "06-bug-check": check}
     answers |= {"06-padding-mask-answer": RIGHT["06-padding-mask-answer"]}
     [item] = graded(answered(notebook, answers), task).items
-    assert item.points == worth
-    assert ("the wrong line is not named" in item.seen) is (worth == 0)
+    assert item.points == (points_of("06.bug") if right else 0)
+    assert ("the wrong line is not named" in item.seen) is not right
 
 
 LACKING = {

@@ -27,7 +27,8 @@ from course_lib.grading.variants.variant_draw import (
 from course_lib.grading.variants.variant_notebook import STAMP, without_false_docstrings
 from course_lib.grading.variants.variants import load_variants, write_variants
 from tests.grading.nbgrader.nbgrader_course import result_of
-from tests.grading.notebooks_to_hand_in import RIGHT, ROOT, SECRET, answered
+from tests.grading.notebooks_to_hand_in import RIGHT, RIGHT_ITEMS, ROOT, SECRET, answered, points
+from tests.item_points import in_full
 
 EXERCISES = ROOT / "exercises"
 ASSIGNMENTS = sorted(path.name for path in EXERCISES.iterdir() if path.is_dir())
@@ -153,8 +154,9 @@ def test_a_task_stays_as_it_is_below_its_conventions_and_a_check_names_them(hidi
         for each in (notebook, hiding[0])
     )
     task = cells["06-padding-mask-task"]
-    card, _, rest = public["06-padding-mask-task"].partition(" points\n\n")
-    assert task.startswith(f"{card} points\n\n> **Conventions for your group.**")
+    card = TABLE["06.padding_mask"].card
+    title, _, rest = public["06-padding-mask-task"].partition(f"{card}\n\n")
+    assert task.startswith(f"{title}{card}\n\n> **Conventions for your group.**")
     assert task.endswith(f"\n\n{rest}")
     assert "**True means hidden**" in task
     check = 'check("06.padding_mask", padding_mask, conventions=["true_hides"])'
@@ -291,8 +293,8 @@ def test_the_own_solution_earns_its_points_and_the_public_one_is_flagged(
     own, pasted = answered(hiding[0], HIDES), answered(hiding[0], RIGHT)
     incoming = handed_in(tmp_path / "incoming", own=own, pasted=pasted)
     results = graded(jail, released, incoming, tmp_path)
-    points = {name: [i.points for i in result.items[:3]] for name, result in results.items()}
-    assert points == {"own": [2, 2, 2], "pasted": [0, 0, 0]}
+    assert points(results["own"]) == in_full(*RIGHT_ITEMS)
+    assert [item.points for item in results["pasted"].items[:3]] == [0, 0, 0]
     assert all(FITS_PUBLIC in item.flags for item in results["pasted"].items[:3])
     assert not any(FITS_PUBLIC in item.flags for item in results["own"].items)
     assert results["pasted"].items[0].misconceptions == ("forgets_true_hides",)
