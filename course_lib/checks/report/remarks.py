@@ -158,8 +158,7 @@ def _describe_line(diagnosis: Diagnosis, bug: Bug) -> str:
     if diagnosis.line_found:
         return f"You found it: line {bug.line}."
     if isinstance(line.value, bool) or not isinstance(line.value, (int, float)):
-        expected = "a number, such as 3"
-        return f"Expected {expected}, got {short(line.value)}.{fixed} {LINE_HINT}"
+        return f"Expected the number of a line, got {short(line.value)}.{fixed} {LINE_HINT}"
     return f"It isn't line {short(line.value)}.{fixed} {LINE_HINT}"
 
 

@@ -322,13 +322,13 @@ def test_the_report_is_about_the_call_that_was_stopped(monkeypatch):
     "line, words",
     [
         (None, "You haven't named one yet."),
-        (lambda: torch.tensor([1, 2]), "Expected a number, such as 3, got tensor"),
-        (lambda: "3", "Expected a number, such as 3, got '3'."),
+        (lambda: torch.tensor([1, 2]), "Expected the number of a line, got tensor"),
+        (lambda: "3", "Expected the number of a line, got '3'."),
         (lambda: undefined, "raised NameError"),  # noqa: F821
         (lambda: 99, "It isn't line 99."),
         (99, "It isn't line 99."),
-        (lambda: True, "Expected a number"),
-        (lambda: EqualToAll(), "Expected a number"),
+        (lambda: True, "Expected the number of a line"),
+        (lambda: EqualToAll(), "Expected the number of a line"),
     ],
 )
 def test_the_wrong_line_and_the_fix_are_judged_apart(line, words):
