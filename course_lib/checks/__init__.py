@@ -15,7 +15,13 @@ from course_lib.checks.items.cases import Versions
 from course_lib.checks.items.experiment import BlackBox
 from course_lib.checks.items.hidden import number_problem
 from course_lib.checks.items.own_number import NumberedRun, Outcome
-from course_lib.checks.progress import FORMER_IDS, Progress, note_checked, under_nbgrader
+from course_lib.checks.progress import (
+    FORMER_IDS,
+    REMOVED_IDS,
+    Progress,
+    note_checked,
+    under_nbgrader,
+)
 from course_lib.checks.report.course_parts import judge_with_course_parts
 from course_lib.checks.report.earlier_answer import blame_earlier_answer
 from course_lib.checks.report.feedback import Report
@@ -62,8 +68,8 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
     """The item of that id, "06.padding_mask", under conventions other than the course's.
 
     Raises:
-        CourseError: there is no such item, it has a new id, a person marks it, or it doesn't take
-            these conventions.
+        CourseError: there is no such item, it was removed or has a new id, a person marks it, or it
+            doesn't take these conventions.
     """
     if conventions:
         return _variant(item_id, tuple(conventions))
@@ -71,6 +77,11 @@ def load_item(item_id: str, conventions: Sequence[str] = ()) -> Item:
         raise CourseError(
             f"{item_id} is now called {FORMER_IDS[item_id]}: your notebook is of an earlier "
             "version of the course, so write the new name"
+        )
+    if item_id in REMOVED_IDS:
+        raise CourseError(
+            f"{item_id} is no longer an item of this course: your notebook is of an earlier "
+            "version, and `course update` brings the newer exercise"
         )
     entry = TABLE.get(item_id)
     if entry is None:

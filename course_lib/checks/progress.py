@@ -19,7 +19,9 @@ from course_lib.widget_output import widget_output
 # An id that an item had in a released version, and the one that it has today. It must never become
 # another item's: whoever passed the old one would have passed the new.
 FORMER_IDS: dict[str, str] = {}
-
+# Ids of items that the course no longer has. No new item may take one: whoever passed the old item
+# would have passed the new.
+REMOVED_IDS = frozenset({"11.masked_accuracy", "14.heads_for_figure"})
 
 IN_WORDS = (
     "A person marks answers in words: your teacher, or you, with the cell below your answer, which "

@@ -22,6 +22,8 @@ from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.checks.engine import call
 from course_lib.checks.progress import (
     FORMER_IDS,
+    REMOVED_IDS,
+    load_own_marks,
     load_passed,
     load_tried,
     note_checked,
@@ -292,8 +294,31 @@ def test_a_former_id_is_refused_with_the_present_one(monkeypatch):
         check("06.pad_mask", right)
 
 
-def test_a_former_id_is_no_other_items_today():
-    assert not FORMER_IDS.keys() & TABLE.keys()
+@pytest.mark.parametrize("conventions", [(), ("heads_last",)])
+def test_a_check_of_a_removed_item_says_that_it_is_gone_and_what_to_do(conventions):
+    sentence = (
+        "14.heads_for_figure is no longer an item of this course: your notebook is of an earlier "
+        "version, and `course update` brings the newer exercise"
+    )
+    with pytest.raises(CourseError, match=re.escape(sentence)):
+        check("14.heads_for_figure", right, conventions=conventions)
+
+
+def test_a_removed_item_that_was_passed_tried_or_marked_counts_for_nothing(progress, capsys):
+    gone, tried = sorted(REMOVED_IDS)
+    progress.parent.mkdir()
+    stored = {"version": 1, "passed": [gone, "06.padding_mask"], "tried": [tried]}
+    progress.write_text(json.dumps(stored | {"own_marks": {tried: 1}}))
+    assert (load_passed(), load_tried(), load_own_marks()) == ({"06.padding_mask"}, set(), {})
+    assert cli.main(["progress"]) == 0 and cli.main(["progress", tried]) == 0
+    shown = capsys.readouterr().out + Progress().to_html()
+    assert not any(item in shown for item in REMOVED_IDS)
+    note_checked("06.causal_mask", passed=True)
+    assert load_passed() == {"06.padding_mask", "06.causal_mask"}
+
+
+def test_a_former_or_removed_id_is_no_other_items_today():
+    assert not (FORMER_IDS.keys() | REMOVED_IDS) & TABLE.keys()
     assert set(FORMER_IDS.values()) <= TABLE.keys()
 
 

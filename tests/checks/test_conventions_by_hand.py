@@ -175,21 +175,6 @@ def error_rate(predicted, sure, possible):
     return 100 * right / (len(predicted) + len(sure))
 
 
-def heads(attention, figure, *, layer, heads=(), query=1, sentence=1, length=None):
-    """The heads last, from 1."""
-    maps = attention[layer - 1, sentence - 1, :length, :length]
-    chosen = [head - 1 for head in heads]
-    if figure == "3":
-        return maps[query - 1].T
-    if figure == "4 above":
-        return maps[..., chosen[0]]
-    if figure == "4 below":
-        return maps[query - 1][:, chosen].T
-    if figure == "5":
-        return maps[..., chosen].movedim(-1, 0)
-    raise ValueError(f"figure must be one of 3, 4 above, 4 below, 5, got {figure!r}")
-
-
 COLUMNS = "cosine_first slowest_first concatenated"
 ANSWERS = [
     ("01.sinusoidal_positions", encoding, COLUMNS),
@@ -210,7 +195,6 @@ ANSWERS = [
     ("13.cached_step", cached_step, "values_first positions_second"),
     ("14.align", align, "target_first words_from_one rows_are_sources"),
     ("14.alignment_error_rate", error_rate, "agreement percent possible_without_sure"),
-    ("14.heads_for_figure", heads, "heads_last indices_from_one"),
 ]
 
 

@@ -140,18 +140,6 @@ def _logits(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
     )
 
 
-def _record(name: str, paragraph: str, indices: Sequence[int]) -> Convention:
-    """The axes of a record of attention weights."""
-    return Convention(
-        name=name,
-        aspect="record",
-        paragraph=paragraph,
-        touched=_TOUCHED,
-        derived=_exactly("layers", "batch", "heads", "query", "key", order=indices),
-        lessons=("14",),
-    )
-
-
 def _columns(
     name: str, aspect: str, *, paragraph: str, words: str, order: Callable[[int], list[int]]
 ) -> Convention:
@@ -340,18 +328,5 @@ CONVENTIONS = (
         touched=touched(f"{_AXES}|argmax", also=f"{_SHAPE}|{_CODE}"),
         derived=_exactly("rows", "source", order=(1, 0)),
         lessons=("14",),
-    ),
-    _record(
-        "batch_first",
-        "In the recorded attention weights, the **batch comes before the layers**: "
-        "(B, N, H, S, S), where the task has (N, B, H, S, S). The results stay as they are.",
-        (1, 0, 2, 3, 4),
-    ),
-    _record(
-        "heads_last",
-        "In the recorded attention weights, the **heads come last**: (N, B, S, S, H), as layers, "
-        "batch, query, key, heads, where the task has (N, B, H, S, S). The results stay as they "
-        "are, heads first.",
-        (0, 1, 3, 4, 2),
     ),
 )

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.conventions.changes import (
-    Function,
     as_dict,
     exchanged,
     on,
@@ -100,18 +99,6 @@ def _all_possible(arguments: Arguments) -> Arguments:
     return {**arguments, "possible": arguments["possible"] | arguments["sure"]}
 
 
-def _indices(by: int) -> dict[str, Function]:
-    """Changes of all indices of lesson 14's figures."""
-
-    def one(index: int) -> int:
-        return index + by
-
-    def several(indices: Any) -> Any:
-        return type(indices)(one(i) for i in indices)
-
-    return {**dict.fromkeys(("layer", "query", "sentence"), one), "heads": several}
-
-
 _ORDER = "first|last|before|after|order|sorted|shortest|longest"
 _RATE = "11.inverse_sqrt_lr"
 _RATES = "14.alignment_error_rate"
@@ -184,19 +171,6 @@ CONVENTIONS = (
         "0 to N − 1.",
         words="index|indices|from 0|numbers?|pair 0|range",
         change=lambda batches: [[i + 1 for i in batch] for batch in batches],
-    ),
-    Convention(
-        name="indices_from_one",
-        aspect="indices",
-        paragraph="Layers, heads, queries and sentences **count from 1**, where the task counts "
-        "from 0. The defaults in the first lines of your cell are the lesson's: write `query: int "
-        "= 1` and `sentence: int = 1`.",
-        touched=touched(r"\d|index|indices|counts?|counted|numbers?|defaults?", also=r"\[|\d"),
-        items={
-            "14.heads_for_figure": Translation(
-                given=on(**_indices(1)), understood=on(**_indices(-1))
-            )
-        },
     ),
     _batches(
         "longest_batch_first",

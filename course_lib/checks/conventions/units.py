@@ -188,14 +188,6 @@ CONVENTIONS = (
         items={_RATE: Translation(result=_relative)},
     ),
     Convention(
-        name="percent",
-        aspect="percent",
-        paragraph="Accuracy is **in percent**: a number from 0 to 100, where the task has one from "
-        "0 to 1.",
-        touched=touched("shares?|cent|percent|1|count|sum", also="100"),
-        items={"11.masked_accuracy": Translation(result=times(100))},
-    ),
-    Convention(
         name="bleu_to_one",
         aspect="scale of BLEU",
         paragraph="BLEU runs **from 0 to 1**, where the task and sacrebleu have 0 to 100: return a "

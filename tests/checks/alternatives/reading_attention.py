@@ -54,50 +54,6 @@ def align_by_sorting(weights):
     return frozenset((order[t, 0], t) for t in range(len(order) - 1))
 
 
-def figure_by_slices(attention, figure, *, layer, heads=(), query=0, sentence=0, length=None):
-    size = attention.size(-1) if length is None else length
-    if figure == "3":
-        return attention[layer, sentence, :, query, :size]
-    if figure == "4 above":
-        return attention[layer, sentence, heads[0], :size, :size]
-    if figure == "4 below":
-        return torch.stack([attention[layer, sentence, head, query, :size] for head in heads])
-    if figure == "5":
-        return torch.stack([attention[layer, sentence, head, :size, :size] for head in heads])
-    raise ValueError(figure)
-
-
-def figure_by_index_select(attention, figure, layer, heads=(), query=0, sentence=0, length=None):
-    if figure not in {"3", "4 above", "4 below", "5"}:
-        raise ValueError("no such figure")
-    maps = attention.select(0, layer).select(0, sentence)
-    if length is not None:
-        maps = maps.narrow(1, 0, length).narrow(2, 0, length)
-    if figure != "3":
-        chosen = heads[:1] if figure == "4 above" else heads
-        maps = maps.index_select(0, torch.tensor(chosen))
-    if figure in {"3", "4 below"}:
-        maps = maps.select(1, query)
-    return maps.squeeze(0) if figure == "4 above" else maps
-
-
-def figure_by_einsum(attention, figure, *, layer, heads=None, query=0, sentence=0, length=None):
-    n, b, h, size, _ = attention.shape
-    at_layer = torch.eye(n)[layer]
-    at_sentence = torch.eye(b)[sentence]
-    maps = torch.einsum("nbhqk,n,b->hqk", attention, at_layer, at_sentence)
-    maps = maps[:, : length or size, : length or size]
-    pick = {
-        "3": lambda: maps[:, query, :],
-        "4 above": lambda: maps[heads[0]],
-        "4 below": lambda: torch.einsum("hqk,xh->xqk", maps, torch.eye(h)[heads])[:, query],
-        "5": lambda: torch.einsum("hqk,xh->xqk", maps, torch.eye(h)[heads]),
-    }
-    if figure not in pick:
-        raise ValueError(f"unknown figure {figure}")
-    return pick[figure]()
-
-
 def entropy_by_loops(weights, lengths):
     total = torch.zeros(weights.size(1))
     for b, length in enumerate(lengths.tolist()):
@@ -123,6 +79,5 @@ def entropy_by_nanmean(weights, lengths):
 ALTERNATIVES = {
     "14.alignment_error_rate": (rate_by_loops, rate_by_what_is_wrong, rate_by_two_shares),
     "14.align": (align_by_loops, align_by_zip, align_by_sorting),
-    "14.heads_for_figure": (figure_by_slices, figure_by_index_select, figure_by_einsum),
     "14.bug": (entropy_by_loops, entropy_of_real_tokens, entropy_by_nanmean),
 }

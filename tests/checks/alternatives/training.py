@@ -59,29 +59,6 @@ def loss_position_by_position(logits, labels, pad_id, smoothing):
     return torch.stack(losses).sum() / max(1, len(losses) - 1)
 
 
-def accuracy_by_loops(logits, labels, pad_id):
-    right = count = 0
-    for row, tokens in zip(logits, labels.tolist(), strict=True):
-        for scores, token in zip(row, tokens, strict=True):
-            if token != pad_id:
-                count += 1
-                right += int(scores.argmax()) == token
-    return right / count if count else 0.0
-
-
-def accuracy_by_selection(logits, labels, pad_id):
-    real = labels.ne(pad_id)
-    if not real.any():
-        return 0.0
-    return torch.eq(logits[real].max(-1).indices, labels[real]).double().mean().item()
-
-
-def accuracy_as_a_tensor(logits, labels, pad_id):
-    weights = (labels != pad_id).float()
-    right = (logits.softmax(-1).topk(1).indices[..., 0] == labels).float()
-    return (right * weights).sum() / torch.clamp(weights.sum(), min=1.0)
-
-
 def weights_by_masked_select(batches, pad_id):
     total, tokens = 0.0, 0
     for logits, labels in batches:
@@ -113,6 +90,5 @@ ALTERNATIVES = {
         loss_from_the_masked_loss,
         loss_position_by_position,
     ),
-    "11.masked_accuracy": (accuracy_by_loops, accuracy_by_selection, accuracy_as_a_tensor),
     "11.bug": (weights_by_masked_select, all_in_one_sum, all_tokens_in_a_row),
 }

@@ -13,7 +13,7 @@ from course_lib.checks.diagnosis.evidence import bits, bits_together
 from course_lib.checks.diagnosis.trial import try_probe
 from course_lib.checks.report.feedback import Report
 
-QUICK = ("06.padding_mask", "06.causal_mask", "11.masked_accuracy", "11.inverse_sqrt_lr")
+QUICK = ("06.padding_mask", "06.causal_mask", "14.align", "11.inverse_sqrt_lr")
 
 
 def triples():

@@ -31,7 +31,7 @@ def test_the_cross_stands_at_the_plain_case_if_that_is_wrong():
         ("02.transformer_embedding", "DropsAlways", "dropout is applied to the sum"),
         ("13.beam_search", "ended_talk_on", "beams that end become hypotheses"),
         ("12.bleu", "long_ones_rewarded", "translations that are too short get a penalty"),
-        ("11.masked_accuracy", "counts_pads", "padding isn't counted"),
+        ("11.label_smoothed_loss", "pads_counted", "padding isn't counted"),
         ("10.train_step", "no_shift", "one step"),
     ],
 )

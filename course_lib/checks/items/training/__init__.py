@@ -1,4 +1,4 @@
-"""Items of lesson 11: learning rate, loss and accuracy.
+"""Items of lesson 11: learning rate and loss.
 
 B batch, T target length, V vocabulary.
 """
