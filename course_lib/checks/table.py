@@ -166,10 +166,14 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("13.beam_search", "Keep several hypotheses", "code", 4, 4, 30, 5),
     ("13.cached_step", "Compute nothing twice", "code", 3, 4, 15, 4),
     ("13.bug", "Tokens from nowhere", "bug", 3, 4, 10, 2),
+    ("13.predict", "What a wider beam finds", "predict", 3, 4, 20, 5),
+    ("13.compare", "Which beam search is right?", "compare", 4, 4, 20, 6),
     ("13.wider_and_worse", "Wider beam, worse translation", "written", 2, 4, 10, 2),
     ("14.alignment_error_rate", "How wrong is the alignment", "code", 2, 4, 10, 3),
     ("14.align", "From attention weights to alignments", "code", 2, 5, 10, 3),
     ("14.bug", "A head that depends on its batch", "bug", 2, 4, 10, 2),
+    ("14.compare", "Whose error rate is right?", "compare", 3, 4, 15, 4),
+    ("14.conclude", "Which head does it?", "conclude", 3, 5, 15, 5),
     ("14.map_and_proof", "A picture is not a proof", "written", 3, 4, 10, 2),
     ("15.bug_1", "Right for one sentence at a time", "bug", 2, 4, 10, 2),
     ("15.bug_2", "As many heads as tokens", "bug", 3, 4, 15, 2),
@@ -177,6 +181,8 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("15.bug_4", "Attention that is almost uniform", "bug", 2, 4, 10, 2),
     ("15.bug_5", "Left behind on the CPU", "bug", 3, 3, 10, 2),
     ("15.bug_6", "The best checkpoint", "bug", 3, 4, 10, 2),
+    ("15.compare", "Which of the two has a bug?", "compare", 3, 5, 20, 5),
+    ("15.conclude", "What was reported?", "conclude", 3, 5, 15, 4),
     ("15.seen_or_not", "Would you have seen it?", "written", 3, 5, 15, 3),
 )
 TABLE = {row[0]: Entry(*row) for row in _ROWS}

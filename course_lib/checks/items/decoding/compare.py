@@ -1,0 +1,208 @@
+"""13.compare: Which beam search is right?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+from course_lib.checks.items.decoding.table_search import (
+    Prefix,
+    Table,
+    clear,
+    continuations,
+    draw_table,
+    ranked,
+    score,
+    table_lines,
+)
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+
+ERRORS = {
+    "one_each": "of each beam, only the best continuation is kept",
+    "last_alone": "continuations are chosen by the probability of their last word alone",
+    "divided": "the sum is divided by the length penalty's divisor at each step",
+    "slot_lost": "a hypothesis that has ended still counts as one of the beams to keep",
+    "stops": "the search is over as soon as one hypothesis has ended",
+    "bos_counted": "the length of a hypothesis counts `<bos>`",
+}
+Step = list[str]  # the lines of a log
+
+
+def search(table: Table, width: int, length_penalty: float, *, error: str = "") -> list[Step]:
+    """The log of a search: what each step keeps, with ln p, and the score of what has ended."""
+    beams, steps = [Prefix((), 0.0)], []
+    while beams:
+        groups = [ranked(continuations(table, beam)) for beam in beams]
+        every = ranked([each for group in groups for each in group])
+        if error == "divided":
+            divisor = ((6 + len(steps)) / 6) ** length_penalty
+            every = [replace(each, log_prob=each.log_prob / divisor) for each in every]
+        if error == "last_alone":
+            every.sort(key=lambda each: -each.last)
+        if error == "one_each" and len(groups) > 1:
+            every = ranked([group[0] for group in groups])
+        kept = ranked(every[:width])
+        steps.append([_line(each, length_penalty, bos=error == "bos_counted") for each in kept])
+        beams = [each for each in kept if not each.ended]
+        if len(beams) < len(kept) and error == "slot_lost":
+            width = len(beams)
+        if len(beams) < len(kept) and error == "stops":
+            break
+    return steps
+
+
+def _line(prefix: Prefix, length_penalty: float, *, bos: bool) -> str:
+    counted = Prefix(("<bos>", *prefix.words), prefix.log_prob) if bos else prefix
+    value = f"   score {score(counted, length_penalty):.2f}" if prefix.ended else ""
+    return f"{prefix!s:30} ln p {prefix.log_prob:.2f}{value}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two logs, each of a table of its own; the search of one has an error."""
+
+    wrong: str
+    error: str
+    width: int
+    length_penalty: float
+    tables: dict[str, Table]
+
+    def log(self, letter: str) -> list[Step]:
+        """What the search of this letter logged."""
+        error = self.error if letter == self.wrong else ""
+        return self._search(letter, error)
+
+    def _search(self, letter: str, error: str) -> list[Step]:
+        return search(self.tables[letter], self.width, self.length_penalty, error=error)
+
+    @property
+    def honest(self) -> str:
+        return "B" if self.wrong == "A" else "A"
+
+    @property
+    def step(self) -> int:
+        """The first step, from 1, at which the wrong log differs from that of a right search."""
+        logged, right = self.log(self.wrong), self._search(self.wrong, "")
+        return next(
+            n for n, step in enumerate(right, 1) if n > len(logged) or logged[n - 1] != step
+        )
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no other error, and no rounding, explains the wrong log."""
+        logged = self.log(self.wrong)
+        others = (self._search(self.wrong, each) for each in ("", *ERRORS) if each != self.error)
+        return all(logged != other for other in others) and all(
+            map(_cuts_are_clear, self.tables.values())
+        )
+
+
+def _cuts_are_clear(table: Table) -> bool:
+    """Whether no two of the most probable prefixes of one length are nearly equal."""
+    level = [Prefix((), 0.0)]
+    while level:
+        level = [each for prefix in level for each in continuations(table, prefix)]
+        if not clear([each.log_prob for each in ranked(level)[:4]]):
+            return False
+        level = [each for each in level if not each.ended]
+    return True
+
+
+def _make(drawn: random.Random) -> Pair:
+    wrong, error = drawn.choice("AB"), drawn.choice([*ERRORS])
+    while True:
+        tables = {letter: draw_table(drawn) for letter in "AB"}
+        pair = Pair(wrong, error, drawn.choice([2, 3]), drawn.choice([0.6, 1.0]), tables)
+        if pair.is_clear and len(pair.log("A")) > 2 and len(pair.log("B")) > 2:
+            return pair
+
+
+def _show(run: Pair) -> Outcome:
+    lines = [f"width {run.width}, length penalty {run.length_penalty}"]
+    for letter, table in run.tables.items():
+        lines += ["", f"log {letter}"]
+        for number, step in enumerate(run.log(letter), 1):
+            lines += [
+                f"  step {number}" * (n == 0) + " " * 8 * (n > 0) + f"   {line}"
+                for n, line in enumerate(step)
+            ]
+        lines += ["", f"the table that {letter} searched", *table_lines(table)]
+    return Outcome(
+        text="\n".join(lines),
+        values={
+            "width": run.width,
+            "length_penalty": run.length_penalty,
+            "table": run.tables,
+            "log": {letter: run.log(letter) for letter in run.tables},
+        },
+    )
+
+
+run = NumberedRun(
+    id="13.compare",
+    make=_make,
+    show=_show,
+    questions={
+        "honest": Choice(
+            options={"A": "A is right", "B": "B is right"},
+            right=lambda run: run.honest,
+            look={
+                "A": "Do the first steps of A by hand: all continuations of all beams, their sums "
+                "of ln p, the best of them. Is there a step that you can't reproduce?",
+                "B": "Do the first steps of B by hand: all continuations of all beams, their sums "
+                "of ln p, the best of them. Is there a step that you can't reproduce?",
+            },
+            letters="AB",
+        ),
+        "step": Number(
+            what="the first step that a right search would have logged differently",
+            right=lambda run: run.step,
+            look="Take the table, and what the step before kept: which continuations are the best, "
+            "what is their ln p, and what is the score of those that end? If steps are missing at "
+            "the end, give the first that is missing.",
+        ),
+        "error": Choice(
+            options=ERRORS,
+            right=lambda run: run.error,
+            look={
+                "one_each": "Then no step after the first would keep two continuations of one "
+                "beam, although the better ones may be there.",
+                "last_alone": "Then each step would keep the continuations whose last word has the "
+                "highest probability in its row, and each ln p would still be the right sum.",
+                "divided": "Then from step 2 on, no ln p would be the sum of the words' ln p: all "
+                "would be nearer to 0.",
+                "slot_lost": "Then after a step in which a hypothesis ended, all further steps "
+                "would keep one continuation less, although there are more.",
+                "stops": "Then the log would end with a step in which one hypothesis ended and "
+                "another prefix did not.",
+                "bos_counted": "Then the same prefixes would be kept with the right ln p, and only "
+                "the scores would be wrong: divided by ((6 + n) / 6) ** α for n tokens.",
+            },
+        ),
+    },
+    says=lambda run: (
+        f"Up to step {run.step - 1}, the wrong search did what a right one does, and it still "
+        f"returned a sentence: nothing but the log shows the error."
+        if run.step > 1
+        else "The wrong search went astray in its first step, and it still returned a sentence: "
+        "nothing but the log shows the error."
+    ),
+)
+item = own_number_item(
+    run,
+    hints=(
+        "You can't compare A with B: they searched different tables. Compare each with what you "
+        "get by hand.",
+        "For each step, continue every beam that the step before kept and that hasn't ended. Add "
+        "ln p. Keep the best of all, as many as the width. Check the score of each that ends, too.",
+        'for prefix in beams: for word, p in run["table"]["A"].get(prefix, {"<eos>": 1.0}).items()'
+        ": print the ln p of prefix plus ln p of the word. Sort, and keep the first ones. n counts "
+        "<eos>, and nothing else beside the words.",
+    ),
+)

@@ -1,0 +1,176 @@
+"""13.predict: What a wider beam finds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from course_lib.checks.items.decoding.table_search import (
+    GAP,
+    Prefix,
+    Table,
+    clear,
+    draw_table,
+    hypotheses,
+    score,
+    table_lines,
+)
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a wider beam finds in a table, beside greedy decoding."""
+
+    table: Table
+    width: int
+    length_penalty: float
+
+    def best(self, width: int | None) -> Prefix:
+        """The hypothesis with the best score; None: of all sentences."""
+        return max(hypotheses(self.table, width), key=self.score)
+
+    def score(self, sentence: Prefix) -> float:
+        return score(sentence, self.length_penalty)
+
+    @property
+    def why(self) -> str:
+        """What the wider beam does; "" if more than one sentence of the task is nearly true."""
+        greedy, wide, best = self.best(1), self.best(self.width), self.best(None)
+        if len({str(each) for each in (greedy, wide, best)}) > 2:
+            return ""
+        if str(wide) == str(greedy):
+            return "same" if str(best) == str(greedy) else "missed"
+        if str(best) == str(greedy):
+            return "worse"
+        if wide.log_prob < greedy.log_prob:
+            return "longer"
+        return "shorter" if len(wide.words) < len(greedy.words) else "better"
+
+
+def _make(drawn: random.Random) -> Search:
+    why = drawn.choice([*WHY])
+    while True:
+        penalty = drawn.choice([0.6, 1.0] if why == "longer" else [0.0, 0.6, 1.0])
+        width = drawn.choice([2] if why == "worse" else [2, 3])
+        run = Search(draw_table(drawn), width, penalty)
+        if run.why != why:
+            continue
+        everything = hypotheses(run.table, None)
+        first = [run.best(1), run.best(run.width), run.best(None)]
+        named = {str(each): each for each in first}.values()
+        if (
+            clear([each.log_prob for each in named])
+            and clear(sorted(map(run.score, everything))[-4:])
+            and _cuts_are_clear(run)
+        ):
+            return run
+
+
+def _cuts_are_clear(run: Search) -> bool:
+    """Whether no beam keeps a prefix by a hair."""
+    return all(
+        {*map(str, hypotheses(run.table, width))}
+        == {*map(str, hypotheses(_shifted(run.table), width))}
+        for width in (1, run.width)
+    )
+
+
+def _shifted(table: Table) -> Table:
+    """The table with probabilities that are off by a little, in turn."""
+    return {
+        prefix: {w: p * (1 + GAP * (-1) ** (n + k) / 4) for k, (w, p) in enumerate(row.items())}
+        for n, (prefix, row) in enumerate(table.items())
+    }
+
+
+def _show(run: Search) -> Outcome:
+    found = {
+        width: [(str(each), each.log_prob) for each in hypotheses(run.table, width)]
+        for width in (1, run.width)
+    }
+    lines = [
+        f"width {run.width}, length penalty {run.length_penalty}",
+        "probabilities of the next word after each prefix (after any other: <eos> 1.00):",
+        *table_lines(run.table),
+    ]
+    return Outcome(
+        text="\n".join(lines),
+        values={
+            "table": run.table,
+            "width": run.width,
+            "length_penalty": run.length_penalty,
+            "found": found,
+        },
+    )
+
+
+WHY = {
+    "better": "behind a prefix that greedy decoding drops, the wider beam found a more probable "
+    "sentence that is not shorter",
+    "shorter": "the wider beam found a more probable sentence that is shorter, so it is a product "
+    "of fewer numbers",
+    "longer": "the length penalty let a longer sentence win that is less probable than the greedy "
+    "one",
+    "same": "of all sentences of the table, the greedy one has the best score, and the wider beam "
+    "found it, too",
+    "missed": "another sentence of the table has a better score than the greedy one, but the wider "
+    "beam dropped it, too",
+    "worse": "the wider beam dropped the greedy sentence on the way, and what it found has a worse "
+    "score",
+}
+run = NumberedRun(
+    id="13.predict",
+    make=_make,
+    show=_show,
+    questions={
+        "log_prob": Number(
+            what="ln p of the sentence that the wider beam chooses",
+            right=lambda run: run.best(run.width).log_prob,
+            look='Of `run["found"][run["width"]]`, take the hypothesis with the best score, ln p / '
+            "((5 + n) / 6) ** α. Then give its ln p, not its score.",
+            within=0.02,
+        ),
+        "why": Choice(
+            options=WHY,
+            right=lambda run: run.why,
+            look={
+                "better": "Then the wider beam's sentence would have a higher ln p than the greedy "
+                "one, and at least as many tokens.",
+                "shorter": "Then the wider beam's sentence would have fewer tokens than the greedy "
+                "one, and a higher ln p.",
+                "longer": "Then the wider beam's sentence would have more tokens than the greedy "
+                "one, a lower ln p and a better score.",
+                "same": "Then both widths would choose one sentence, and no other sentence of the "
+                "table would have a better score. Have you looked at all of them?",
+                "missed": "Then both widths would choose one sentence, and somewhere in the table "
+                "there would be another one with a better score.",
+                "worse": "Then the score of the wider beam's sentence, not only its ln p, would be "
+                "lower than that of the greedy one.",
+            },
+        ),
+    },
+    says=lambda run: (
+        f"In your table, greedy decoding finds a sentence with ln p {run.best(1).log_prob:.2f}, a "
+        f"beam of {run.width} chooses one with {run.best(run.width).log_prob:.2f}, and of all "
+        f"sentences the one with the best score has {run.best(None).log_prob:.2f}."
+    ),
+)
+item = own_number_item(
+    run,
+    hints=(
+        "Three sentences count: the greedy one, the one that the wider beam chooses, and the best "
+        "of all sentences of the table. For each, you want its ln p, its length and its score.",
+        "Choose by the score, with the length penalty of your run. To list all sentences, start "
+        "with no words, and continue each prefix with each word of its row until all have ended.",
+        'best = max(run["found"][width], key=lambda h: h[1] / ((5 + len(h[0].split())) / 6) ** …), '
+        "for width 1 and for your width. All sentences: def walk(prefix, p), which calls itself "
+        "for each word of table.get(prefix, …) and stops at <eos>.",
+    ),
+)

@@ -1,0 +1,220 @@
+"""14.compare: Whose error rate is right?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+
+SENTENCES = 8
+Links = set[tuple[int, int]]  # (source index, target index)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One head's weights on a sentence, and its gold links.
+
+    Attributes:
+        weights: (target words + 1, source words), a row for each input token from BOS on.
+        sure: links that people are certain of.
+        possible: the sure links and those that they are not certain of.
+    """
+
+    weights: Tensor
+    sure: Links
+    possible: Links
+
+
+def align(weights: Tensor) -> Links:
+    """Each target word with the source word that it attends to most."""
+    return {(int(row.argmax()), t) for t, row in enumerate(weights[:-1])}
+
+
+def rate(sentence: Sentence, error: str = "") -> float:
+    """The alignment error rate of a sentence, or what somebody with an error takes for it."""
+    weights, sure, possible = sentence.weights, sentence.sure, sentence.possible
+    found = align(weights)
+    if error == "columns":
+        found = {(s, int(column.argmax())) for s, column in enumerate(weights[:-1].T)}
+    if error == "exchanged":
+        found = {(t, s) for s, t in found}
+    if error == "one_row_down":
+        found = {(int(row.argmax()), t) for t, row in enumerate(weights[1:])}
+    if error == "end_linked":
+        found |= {(int(weights[-1].argmax()), len(weights) - 1)}
+    if error == "all_sure":
+        sure = possible
+    if error == "only_sure":
+        possible = sure
+    hits = len(found & sure) + len(found & possible)
+    return 1 - hits / (len(found) + len(sure))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Error rates of two heads, one of them computed with an error."""
+
+    wrong: str
+    error: str
+    heads: dict[str, list[Sentence]]
+
+    @property
+    def honest(self) -> str:
+        return "B" if self.wrong == "A" else "A"
+
+    def rates(self, letter: str, error: str | None = None) -> list[float]:
+        """The table of a head, as it was computed, or with another error."""
+        if error is None:
+            error = self.error if letter == self.wrong else ""
+        return [rate(each, error) for each in self.heads[letter]]
+
+    @property
+    def sentence(self) -> int:
+        """The first sentence whose rate is wrong, from 0."""
+        both = zip(self.rates(self.wrong), self.rates(self.wrong, ""), strict=True)
+        return next((n for n, (a, b) in enumerate(both) if abs(a - b) > 0.02), SENTENCES)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether some sentences are right in the wrong table, and no other error explains it."""
+        logged = torch.tensor(self.rates(self.wrong))
+        others = [torch.tensor(self.rates(self.wrong, each)) for each in ("", *ERRORS)]
+        near = sum(bool(((logged - other).abs() < 0.02).all()) for other in others)
+        off = (logged - others[0]).abs()
+        in_between = bool(((off > 1e-6) & (off < 0.02)).any())
+        return near == 1 and not in_between and self.sentence <= 4
+
+
+def _sentence(drawn: random.Random, *, plain: bool) -> Sentence:
+    """A sentence of three to six words; a plain one has links on the diagonal alone."""
+    n = drawn.randint(3, 6)
+    order = list(range(n))
+    if not plain:
+        i = drawn.randrange(n - 1)
+        order[i], order[i + 1] = order[i + 1], order[i]
+    sure = {(s, t) for t, s in enumerate(order)}
+    possible = set(sure)
+    if not plain:
+        unsure = drawn.sample(range(n), 2)
+        sure -= {(order[unsure[0]], unsure[0])}  # this one is only possible
+        possible |= {((order[unsure[1]] + 1) % n, unsure[1])}
+    rows = [order[t] if drawn.random() < 0.8 else drawn.randrange(n) for t in range(n)]
+    rows.append(n - 1)
+    scores = 0.5 * torch.rand(n + 1, n)
+    for t, s in enumerate(rows):
+        scores[t, s] += 1.5 + drawn.random()
+    return Sentence(scores.softmax(-1), sure, possible)
+
+
+def _make(drawn: random.Random) -> Tables:
+    wrong, error = drawn.choice("AB"), drawn.choice([*ERRORS])
+    while True:
+        plain = drawn.choice([0, 1, 2, 3])  # so many sentences at the start
+        heads = {
+            letter: [_sentence(drawn, plain=n < plain) for n in range(SENTENCES)] for letter in "AB"
+        }
+        tables = Tables(wrong, error, heads)
+        if tables.is_clear:
+            return tables
+
+
+def _show(run: Tables) -> Outcome:
+    lines = ["alignment error rate of each sentence", "", "sentence  words     A      B"]
+    for n in range(SENTENCES):
+        words = "/".join(str(len(run.heads[letter][n].weights) - 1) for letter in "AB")
+        lines.append(f"{n:>8}  {words:>5}  {run.rates('A')[n]:.3f}  {run.rates('B')[n]:.3f}")
+    return Outcome(
+        text="\n".join(lines),
+        values={
+            "rates": {letter: run.rates(letter) for letter in run.heads},
+            **{
+                name: {
+                    letter: [getattr(each, name) for each in run.heads[letter]] for letter in "AB"
+                }
+                for name in ("weights", "sure", "possible")
+            },
+        },
+    )
+
+
+def _mean(rates: list[float]) -> float:
+    return sum(rates) / len(rates)
+
+
+ERRORS = {
+    "exchanged": "the links were written as (target, source)",
+    "all_sure": "links that are only possible were counted as sure",
+    "only_sure": "links that are only possible were counted as wrong",
+    "columns": "each source word was linked to the target word that attends to it most",
+    "one_row_down": "each target word was given the row one further down",
+    "end_linked": "the row that predicts `<eos>` was given a link, too",
+}
+BY_HAND = (
+    "Compute its rates again, with your own `align` and `alignment_error_rate`. Do all eight come "
+    "out as in the table?"
+)
+run = NumberedRun(
+    id="14.compare",
+    make=_make,
+    show=_show,
+    questions={
+        "honest": Choice(
+            options={"A": "A is right", "B": "B is right"},
+            right=lambda run: run.honest,
+            look={"A": BY_HAND, "B": BY_HAND},
+            letters="AB",
+        ),
+        "sentence": Number(
+            what="the first sentence, from 0, whose rate is wrong",
+            right=lambda run: run.sentence,
+            look="Compute each rate of the wrong table again, in order, and stop at the first one "
+            "that differs by more than rounding.",
+        ),
+        "error": Choice(
+            options=ERRORS,
+            right=lambda run: run.error,
+            look={
+                "exchanged": "Then sentences whose links all lie on the diagonal would have the "
+                "right rate, and those in which two words change order a worse one.",
+                "all_sure": "Then |S| would be larger wherever a link is only possible, and "
+                "sentences without such links would have the right rate.",
+                "only_sure": "Then a link that is found and only possible would count once less, "
+                "and sentences in which none is found would have the right rate.",
+                "columns": "Then there would be a link for each source word: two target words "
+                "could not share one, and a target word could get none.",
+                "one_row_down": "Then nearly every link would be wrong, also in the plainest "
+                "sentences.",
+                "end_linked": "Then one link more would be found in every sentence, and it would "
+                "always be wrong: each rate would be a little too high.",
+            },
+        ),
+    },
+    says=lambda run: (
+        f"Over your eight sentences, the mean rate of head {run.wrong} is "
+        f"{_mean(run.rates(run.wrong, '')):.3f}, and its table makes it "
+        f"{_mean(run.rates(run.wrong)):.3f}."
+    ),
+)
+item = own_number_item(
+    run,
+    hints=(
+        "You have already written both functions that you need. Which of the 16 numbers can't you "
+        "reproduce?",
+        "Take the first sentence that comes out wrong. Write down the links that the head finds, "
+        "the sure ones and the possible ones, and try each error by hand: which of the six gives "
+        "the number in the table?",
+        "for n in range(8): print(n, alignment_error_rate(align(weights[n]), sure[n], possible[n])"
+        '), with weights = run["weights"]["A"], and so on. Then change align or the sets, one '
+        "error after the other, until all eight rates are those of the wrong table.",
+    ),
+)
