@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from course_lib.checks.items.decoding.table_search import (
@@ -36,7 +37,8 @@ Step = list[str]  # the lines of a log
 
 def search(table: Table, width: int, length_penalty: float, *, error: str = "") -> list[Step]:
     """The log of a search: what each step keeps, with ln p, and the score of what has ended."""
-    beams, steps = [Prefix((), 0.0)], []
+    beams = [Prefix((), 0.0)]
+    steps: list[Step] = []
     while beams:
         groups = [ranked(continuations(table, beam)) for beam in beams]
         every = ranked([each for group in groups for each in group])
@@ -71,7 +73,7 @@ class Pair:
     error: str
     width: int
     length_penalty: float
-    tables: dict[str, Table]
+    tables: Mapping[str, Table]
 
     def log(self, letter: str) -> list[Step]:
         """What the search of this letter logged."""

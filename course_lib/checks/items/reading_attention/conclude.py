@@ -21,14 +21,17 @@ from course_lib.checks.items.own_number import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 SENTENCES, WORDS, VOCAB, HEADS = 60, 8, 30, 6
 NAMES = [f"{layer}.{head}" for layer in range(2) for head in range(3)]
 # The first sentence; the others have word orders of their own.
-GERMAN = ("dass (that)", "der (the)", "Hund (dog)", "heute (today)", "in (in)", "Rom (Rome)")
-GERMAN += ("schläft (sleeps)", ".")
-ENGLISH = ("that", "the", "dog", "sleeps", "in", "Rome", "today", ".")
+GERMAN = (
+    "dass (that)|der (the)|Hund (dog)|heute (today)|in (in)|Rom (Rome)|schläft (sleeps)|.".split(
+        "|"
+    )
+)
+ENGLISH = "that|the|dog|sleeps|in|Rome|today|.".split("|")
 ORDER = (0, 1, 2, 6, 4, 5, 3, 7)  # target word -> source word
 STRONG = 6.0  # what a head that attends to one word adds to the logit of its translation
 
@@ -132,13 +135,13 @@ def _draw(why: str, drawn: random.Random) -> Heads:
     # All heads attend to something; the sharpest to the aligned word, whoever does the work.
     kinds = [drawn.choice([0, 1, 2, 3]) for _ in range(HEADS)]
     sharp = [drawn.uniform(2.0, 3.5) for _ in range(HEADS)]
-    gains = torch.tensor([drawn.uniform(0.1, 0.3) for _ in range(HEADS)])
+    gains = torch.tensor([drawn.uniform(0.1, 0.9 if why == "none" else 0.3) for _ in range(HEADS)])
     first, second = drawn.randrange(3), drawn.randrange(3, HEADS)
     if why in ("redundant", "apart") and drawn.random() < 0.5:
         first, second = drawn.sample(range(HEADS), 2)
     others = [head for head in range(HEADS) if head not in (first, second)]
     star = first if why == "sharpest" else drawn.choice(others)
-    known = STRONG if why == "none" else 0.0
+    known = 5.5 if why == "none" else 0.0
     if why in ("another", "sharpest"):
         gains[first] = STRONG
         kinds[first], sharp[first] = 0, drawn.uniform(4.5, 5.0)
@@ -174,12 +177,13 @@ def _show(run: Heads) -> Outcome:
     )
 
 
-def _picture(run: Heads) -> Figure:
+def _picture(run: Heads) -> Axes:
     from course_lib.viz import plot_heads
 
     names = [f"head {name}" for name in NAMES]
     title = "Cross-attention: six heads, one sentence"
-    return plot_heads(run.maps()[:, 0], ENGLISH, GERMAN, names=names, title=title)
+    figure = plot_heads(run.maps()[:, 0], ENGLISH, GERMAN, names=names, title=title)
+    return figure.axes[0]
 
 
 WHY = {

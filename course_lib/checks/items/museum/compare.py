@@ -1,0 +1,263 @@
+"""15.compare: Which of the two has a bug?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+from course_lib.decoding import evaluating
+from course_lib.model import MultiHeadAttention, Transformer, TransformerConfig
+from course_lib.training import masked_cross_entropy
+from course_lib.training.injected_bugs import inject_bugs
+
+PAD, BOS = 0, 1
+
+
+class PadsAsRows(Transformer):
+    """Hides the rows of the padding in the encoder, instead of its columns (`fastai_qa`)."""
+
+    def encode(self, source: Tensor) -> Tensor:
+        real = source != PAD
+        return self.encoder(self.source_embedding(source), real[:, None, :, None])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Random sentences of 9 and 8 words, (8, 9) and (8, 9), the second ones with BOS."""
+
+    source: Tensor
+    target: Tensor
+
+    def logits(self, model: Transformer, *, pads: int = 0) -> Tensor:
+        """Without dropout, with so many pads behind each source."""
+        with evaluating(model):
+            logits: Tensor = model(F.pad(self.source, (0, pads), value=PAD), self.target)
+        return logits
+
+
+def _initial_loss(model: Transformer, batch: Batch) -> float:
+    logits = batch.logits(model)[:, :-1]
+    return masked_cross_entropy(logits, batch.target[:, 1:], PAD).item()
+
+
+def _divisor(model: Transformer, batch: Batch) -> float:
+    """By what the model divides its products of a query and a key."""
+    attention = next(each for each in model.modules() if isinstance(each, MultiHeadAttention))
+    x = torch.randn(1, 9, model.config.d_model)
+    plain = F.linear(x, attention.q_proj.weight, attention.q_proj.bias)
+    used = attention.q_proj(x)  # a hook may make it smaller
+    d_head = model.config.resolved_d_head
+    return float(d_head**0.5 * plain.norm() / used.norm())
+
+
+def _similarity(model: Transformer, batch: Batch) -> float:
+    table = model.source_embedding.positions.table
+    return F.cosine_similarity(table[10], table[30], dim=0).item()
+
+
+def _zeros(model: Transformer, batch: Batch) -> float:
+    return (model.train().encode(batch.source) == 0).float().mean().item()
+
+
+def _two_calls(model: Transformer, batch: Batch) -> float:
+    model.train()
+    return (model.encode(batch.source) - model.encode(batch.source)).abs().max().item()
+
+
+def _moved_by_pads(model: Transformer, batch: Batch) -> float:
+    return (batch.logits(model) - batch.logits(model, pads=3)).abs().max().item()
+
+
+def _moved_by_the_future(model: Transformer, batch: Batch) -> float:
+    other = batch.target.clone()
+    other[:, -1] = 2 + (other[:, -1] - 1) % 10
+    before = batch.logits(model)
+    return (before - Batch(batch.source, other).logits(model))[:, :-1].abs().max().item()
+
+
+MEASURED: dict[str, Callable[[Transformer, Batch], float]] = {
+    "loss before training, nats a token": _initial_loss,
+    "query times key, divided by": _divisor,
+    "cosine similarity of positions 10 and 30": _similarity,
+    "training mode: zeros in encoder's output": _zeros,
+    "training mode: two runs of the encoder differ": _two_calls,
+    "3 pads behind a source change a logit by": _moved_by_pads,
+    "a later target word changes a logit by": _moved_by_the_future,
+}
+ROW_OF = dict(
+    zip(
+        (
+            "embeddings_from_normal",
+            "scores_by_width",
+            "positions_without_width",
+            "dropout_after_norm",
+            "encoder_without_dropout",
+            "pads_as_rows",
+        ),
+        MEASURED,
+        strict=False,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Two:
+    """Two untrained models, one of them with a bug.
+
+    Attributes:
+        rows: names of the measurements, in the order of the table.
+        measured: the results of each model, in that order.
+    """
+
+    wrong: str
+    bug: str
+    configs: dict[str, TransformerConfig]
+    rows: list[str]
+    measured: dict[str, list[float]]
+
+    @property
+    def honest(self) -> str:
+        return "B" if self.wrong == "A" else "A"
+
+    @property
+    def row(self) -> int:
+        """The number of the measurement that shows the bug, from 1."""
+        return self.rows.index(ROW_OF[self.bug]) + 1
+
+
+def _make(drawn: random.Random) -> Two:
+    wrong, bug = drawn.choice("AB"), drawn.choice([*BUGS])
+    needs_dropout = bug in ("dropout_after_norm", "encoder_without_dropout")
+    rows = drawn.sample([*MEASURED], len(MEASURED))
+    shapes = drawn.sample([(32, 2), (64, 4), (48, 3), (64, 8), (96, 4), (128, 8)], 2)
+    vocabs = drawn.sample([30, 90, 300, 900], 2)
+    configs, measured = {}, {}
+    for letter, (d_model, n_heads), vocab in zip("AB", shapes, vocabs, strict=True):
+        always = needs_dropout and letter == wrong
+        dropout = drawn.choice([0.1, 0.2, 0.3] if always else [0.0, 0.1, 0.2, 0.3])
+        config = TransformerConfig(
+            source_vocab=vocab,
+            target_vocab=vocab,
+            d_model=d_model,
+            d_ff=2 * d_model,
+            n_heads=n_heads,
+            n_layers=2,
+            max_len=64,
+            tying="output",
+            source_embedding_dropout=dropout,
+            target_embedding_dropout=dropout,
+            residual_dropout=dropout,
+        )
+        model = (PadsAsRows if (letter, bug) == (wrong, "pads_as_rows") else Transformer)(config)
+        if letter == wrong and bug != "pads_as_rows":
+            inject_bugs([bug], model)
+        target = torch.randint(2, 30, (8, 9))
+        target[:, 0] = BOS
+        batch = Batch(torch.randint(2, vocab, (8, 9)), target)
+        configs[letter] = config
+        with torch.no_grad():
+            measured[letter] = [MEASURED[row](model, batch) for row in rows]
+    return Two(wrong, bug, configs, rows, measured)
+
+
+def _show(run: Two) -> Outcome:
+    configs = {
+        letter: {
+            "V": config.target_vocab,
+            "d_model": config.d_model,
+            "n_heads": config.n_heads,
+            "dropout": config.residual_dropout,
+        }
+        for letter, config in run.configs.items()
+    }
+    lines = [f"{'':50}{'A':>8}{'B':>8}"]
+    for name in configs["A"]:
+        lines.append(f"{name:50}" + "".join(f"{configs[letter][name]:>8}" for letter in "AB"))
+    lines.append("")
+    for n, row in enumerate(run.rows, 1):
+        a, b = (run.measured[letter][n - 1] for letter in "AB")
+        lines.append(f"{f'{n}. {row}':50}{a:8.3f}{b:8.3f}")
+    return Outcome(text="\n".join(lines), values={"config": configs, "measured": run.measured})
+
+
+BUGS = {
+    "embeddings_from_normal": "the embeddings, which are also the output's weights, begin with "
+    "variance 1",
+    "scores_by_width": "scores are divided by the root of `d_model`",
+    "positions_without_width": "the frequencies of the positions leave out the division by "
+    "`d_model`",
+    "dropout_after_norm": "dropout comes after the norm, on the residual stream itself",
+    "encoder_without_dropout": "the encoder has no dropout",
+    "pads_as_rows": "the encoder's mask hides the rows of the padding, not its columns",
+}
+PROPERTIES = (
+    "For each row, work out what a right model with these sizes gives, before you look at the "
+    "number. Does every number of the model that you think has a bug fit its sizes?"
+)
+run = NumberedRun(
+    id="15.compare",
+    make=_make,
+    show=_show,
+    questions={
+        "honest": Choice(
+            options={"A": "A is right", "B": "B is right"},
+            right=lambda run: run.honest,
+            look={"A": PROPERTIES, "B": PROPERTIES},
+            letters="AB",
+        ),
+        "row": Number(
+            what="the row that shows the bug",
+            right=lambda run: run.row,
+            look="Two different numbers in a row prove nothing, since the two models have "
+            "different sizes. Look for the number that can't belong to a right model of its size.",
+        ),
+        "bug": Choice(
+            options=BUGS,
+            right=lambda run: run.bug,
+            look={
+                "embeddings_from_normal": "Then the loss before training would be far above ln V "
+                "for the V of that model.",
+                "scores_by_width": "Then the divisor would be the root of `d_model`, and not that "
+                "of `d_model` / `n_heads`.",
+                "positions_without_width": "Then the encodings of two positions would be nearly "
+                "the same: all columns but two would stand still. Compare with the formula.",
+                "dropout_after_norm": "Then, in training mode, about as many numbers of the "
+                "encoder's output would be 0 as the dropout says.",
+                "encoder_without_dropout": "Then two runs in training mode would give the same "
+                "numbers, although the model's dropout isn't 0.",
+                "pads_as_rows": "Then pads behind a source would change logits.",
+            },
+        ),
+    },
+    says=lambda run: (
+        f"Row {run.row} shows the bug: {run.measured[run.wrong][run.row - 1]:.3f} can't be a right "
+        f"model's with V = {run.configs[run.wrong].target_vocab}, d_model = "
+        f"{run.configs[run.wrong].d_model}, {run.configs[run.wrong].n_heads} heads and dropout "
+        f"{run.configs[run.wrong].residual_dropout}."
+    ),
+)
+item = own_number_item(
+    run,
+    hints=(
+        "The two models differ in size, so most of their numbers may differ. Which rows must be 0 "
+        "in every right model, and which depend on the sizes?",
+        "Before training, the loss is about ln V. A score is divided by the root of a head's "
+        "width. In training mode, a model with dropout gives other numbers each time, but the "
+        "norm at the end leaves no zeros.",
+        "sinusoidal_positions(64, d_model) of course_lib.model gives the right table: F.cosine_"
+        "similarity(table[10], table[30], dim=0). math.log(V) and math.sqrt(d_model / n_heads) "
+        "are the other two.",
+    ),
+)
