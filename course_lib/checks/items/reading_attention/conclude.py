@@ -187,7 +187,7 @@ def _picture(run: Heads) -> Axes:
 
 
 WHY = {
-    "sharpest": "the head with the sharpest maps does it, as claimed: without this head alone, the "
+    "sharpest": "the head with the sharpest maps does it: without this head alone, the "
     "loss rises most by far",
     "another": "one head does it, but not the one with the sharpest maps",
     "redundant": "two heads do it, and each can stand in for the other",
