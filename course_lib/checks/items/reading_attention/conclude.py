@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
-
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from course_lib.checks.items.own_number import (
     Choice,
@@ -19,147 +12,25 @@ from course_lib.checks.items.own_number import (
     Outcome,
     own_number_item,
 )
+from course_lib.checks.items.reading_attention.ablated_heads import (
+    ENGLISH,
+    GERMAN,
+    NAMES,
+    Heads,
+    draw_heads,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SENTENCES, WORDS, VOCAB, HEADS = 60, 8, 30, 6
-NAMES = [f"{layer}.{head}" for layer in range(2) for head in range(3)]
-# The first sentence; the others have word orders of their own.
-GERMAN = (
-    "dass (that)|der (the)|Hund (dog)|heute (today)|in (in)|Rom (Rome)|schläft (sleeps)|.".split(
-        "|"
-    )
-)
-ENGLISH = "that|the|dog|sleeps|in|Rome|today|.".split("|")
-ORDER = (0, 1, 2, 6, 4, 5, 3, 7)  # target word -> source word
-STRONG = 6.0  # what a head that attends to one word adds to the logit of its translation
-
-
-@dataclass(frozen=True)
-class Heads:
-    """Cross-attention of two layers with three heads each, on sentences with known translations.
-
-    Attributes:
-        scores: of the attention, (heads, sentences, target, source).
-        gains: what each head adds to the logit of a word that has all its weight.
-        known: what the rest of the model adds to the logit of the right word.
-        needs: the head in layer 1 that attends to what another, in layer 0, has found.
-        words: the right translation of each source word, (sentences, source).
-        order: the source word of each target word, (sentences, target).
-    """
-
-    why: str
-    scores: Tensor
-    gains: Tensor
-    known: float
-    needs: tuple[int, int] | None
-    words: Tensor
-    order: Tensor
-
-    def maps(self, ablated: Collection[int] = ()) -> Tensor:
-        """The weights of all heads, (heads, sentences, target, source)."""
-        scores = self.scores.clone()
-        if self.needs and self.needs[1] in ablated:
-            scores[self.needs[0]] = 0.0  # nothing was found, so all words are alike
-        return scores.softmax(-1)
-
-    def loss(self, ablated: Collection[int] = ()) -> float:
-        """Nats a word, without the output of these heads."""
-        one_hot = F.one_hot(self.words, VOCAB).float()  # (sentences, source, vocabulary)
-        gains = self.gains.clone()
-        gains[list(ablated)] = 0.0
-        logits = torch.einsum("h,hnts,nsv->ntv", gains, self.maps(ablated), one_hot)
-        labels = self.words.gather(1, self.order)  # (sentences, target)
-        logits += self.known * F.one_hot(labels, VOCAB)
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten()).item()
-
-    @cached_property
-    def losses(self) -> Tensor:
-        """(heads, heads): without both heads; on the diagonal, without this one alone."""
-        table = torch.zeros(HEADS, HEADS)
-        for i in range(HEADS):
-            for j in range(HEADS):
-                table[i, j] = self.loss({i, j})
-        return table
-
-    @cached_property
-    def whole(self) -> float:
-        """The loss of the whole model."""
-        return self.loss()
-
-    @property
-    def entropies(self) -> Tensor:
-        """Mean entropy of each head's maps, (heads,)."""
-        return torch.special.entr(self.maps()).sum(-1).mean((1, 2))
-
-    @property
-    def sharpest(self) -> int:
-        """The head with the lowest mean entropy."""
-        return int(self.entropies.argmin())
-
-    @property
-    def alone(self) -> Tensor:
-        """The ablation effect of each head, (heads,)."""
-        return self.losses.diagonal() - self.whole
-
-    @cached_property
-    def extra(self) -> Tensor:
-        """What two heads cost together beyond the sum of what each costs alone, (heads, heads)."""
-        return (self.losses - self.whole - self.alone[:, None] - self.alone[None, :]).triu(1)
-
-    @property
-    def pair(self) -> tuple[int, int]:
-        """The two heads for which that is furthest from 0."""
-        i, j = divmod(int(self.extra.abs().argmax()), HEADS)
-        return i, j
 
 
 def _make(drawn: random.Random) -> Heads:
     why = drawn.choice([*WHY])
     while True:
-        run = _draw(why, drawn)
+        run = draw_heads(why, drawn)
         most = run.extra.abs().flatten().topk(2).values
         if most[0] - most[1] > 0.001:
             return run
-
-
-def _draw(why: str, drawn: random.Random) -> Heads:
-    words = torch.stack([torch.randperm(VOCAB)[:WORDS] for _ in range(SENTENCES)])
-    order = torch.stack([torch.randperm(WORDS) for _ in range(SENTENCES)])
-    order[0] = torch.tensor(ORDER)
-    aligned = F.one_hot(order, WORDS).float()  # (sentences, target, source)
-    patterns = torch.stack(
-        [aligned, aligned.roll(1, -2), aligned.roll(-1, -2), aligned.roll(1, -1)]
-    )
-    # All heads attend to something; the sharpest to the aligned word, whoever does the work.
-    kinds = [drawn.choice([0, 1, 2, 3]) for _ in range(HEADS)]
-    sharp = [drawn.uniform(2.0, 3.5) for _ in range(HEADS)]
-    gains = torch.tensor([drawn.uniform(0.1, 0.9 if why == "none" else 0.3) for _ in range(HEADS)])
-    first, second = drawn.randrange(3), drawn.randrange(3, HEADS)
-    if why in ("redundant", "apart") and drawn.random() < 0.5:
-        first, second = drawn.sample(range(HEADS), 2)
-    others = [head for head in range(HEADS) if head not in (first, second)]
-    star = first if why == "sharpest" else drawn.choice(others)
-    known = 5.5 if why == "none" else 0.0
-    if why in ("another", "sharpest"):
-        gains[first] = STRONG
-        kinds[first], sharp[first] = 0, drawn.uniform(4.5, 5.0)
-    if why in ("redundant", "series", "apart"):
-        gains[[first, second]] = STRONG
-        kinds[first] = kinds[second] = 0
-        sharp[first], sharp[second] = drawn.uniform(4.5, 5.0), drawn.uniform(4.5, 5.0)
-    if why == "series":
-        gains[first] = 0.3  # it writes no word, only where the word stands
-    kinds[star], sharp[star] = 0, drawn.uniform(7.0, 8.0)
-    noise = 0.4 * torch.randn(HEADS, SENTENCES, WORDS, WORDS)
-    scores = patterns[kinds] * torch.tensor(sharp)[:, None, None, None] + noise
-    if why == "apart":
-        odd = (words.gather(1, order) % 2 == 1)[None, :, :, None]  # each looks at half of the words
-        mine = torch.stack([odd[0], ~odd[0]])
-        scores[[first, second]] *= mine
-    needs = (second, first) if why == "series" else None
-    return Heads(why, scores, gains, known, needs, words, order)
 
 
 def _show(run: Heads) -> Outcome:
