@@ -135,7 +135,7 @@ def _keep(entry: Entry, text: str) -> Path:
         write_atomically(file, f"{text}\n")
     except (OSError, ValueError) as error:
         raise CourseError(
-            f"expected to keep your answer in {folder}, which failed ({error}): name another place "
+            f"expected to keep your answer in {folder}, which failed ({error}): name another path "
             "with the environment variable COURSE_PROGRESS, such as /tmp/progress.json"
         ) from error
     return file
@@ -172,9 +172,9 @@ def _model(entry: Entry) -> dict[str, str]:
 
 def _parted(text: str) -> Iterator[tuple[str, str]]:
     """The parts of a solution in words; all but the first begin with their names in bold."""
-    pieces = re.split(r"\n\n(?=\*\*(?:Rubric|Worth half)\*\*)", text)
-    for name, piece in zip(_PARTS, pieces, strict=True):
-        yield name, re.sub(r"^\*\*(?:Rubric|Worth half)\*\*\s*", "", piece)
+    parts = re.split(r"\n\n(?=\*\*(?:Rubric|Worth half)\*\*)", text)
+    for name, part in zip(_PARTS, parts, strict=True):
+        yield name, re.sub(r"^\*\*(?:Rubric|Worth half)\*\*\s*", "", part)
 
 
 def _after(entry: Entry) -> str:

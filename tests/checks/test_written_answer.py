@@ -16,7 +16,7 @@ WRITTEN = [entry.id for entry in TABLE.values() if entry.kind == "written"]
 
 
 @pytest.fixture(autouse=True)
-def _alone(tmp_path, monkeypatch):
+def _progress_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.chdir(tmp_path)
 

@@ -178,7 +178,7 @@ def _sources(item_id: str, name: str) -> dict[str, str]:
     if name not in OWN_NUMBER:
         return {role: text.format(item_id=item_id, name=name) for role, text in CELLS.items()}
     stubs = own_number_stubs
-    words = {"item_id": item_id, "name": name, "beginning": stubs.BEGINNINGS[name]}
+    words = {"item_id": item_id, "name": name, "setting": stubs.SETTINGS[name]}
     return {role: text.substitute(words) for role, text in stubs.CELLS.items()}
 
 

@@ -60,7 +60,7 @@ item = own_number_item(
     ),
 )
 ''')
-BEGINNINGS = {
+SETTINGS = {
     "predict": "FILL IN: what runs, and what your number decides.\n\n"
     "Before you run it, write down FILL IN: what to predict, as a number. What you predict earns "
     "nothing and costs nothing: what counts is what you measure, and why it came out that way.",
@@ -73,7 +73,7 @@ CELLS = {
     "task": Template("""\
 ## FILL IN: a title
 
-$beginning
+$setting
 
 In a cell of your own, call `run = make_run("$item_id", number=...)` with a whole number that is \
 yours, such as your birthday, and look at `run`. FILL IN: what `run["run"]` holds, with its axes.

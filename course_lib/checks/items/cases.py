@@ -82,8 +82,8 @@ def _what_each_finds(versions: Versions, cases: Sequence[Any]) -> str:
             if versions.differ(Answer(expected), versions.answer(name, arguments))
         )
         found.append(f"case {number} finds {', '.join(failing) or 'none'}")
-    said = "; ".join(found)
-    return f"{said[0].upper()}{said[1:]}."
+    sentence = "; ".join(found)
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def _judged(

@@ -237,9 +237,9 @@ def _wrong(answer: Mapping[str, Any], run: NumberedRun[Any]) -> str:
 
 def _shown(answer: Any, run: NumberedRun[Any]) -> str:
     """One sentence for whoever has answered, with what was predicted, if it was a number."""
-    said = run.says(run.run(answer["number"]))
+    sentence = run.says(run.run(answer["number"]))
     predicted = answer.get(PREDICTED)
-    return f"{said} You predicted {predicted:g}." if is_number(predicted) else said
+    return f"{sentence} You predicted {predicted:g}." if is_number(predicted) else sentence
 
 
 def is_number(value: Any) -> bool:

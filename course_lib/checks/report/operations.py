@@ -55,11 +55,8 @@ def compare_operations(diagnosis: Diagnosis) -> str:
     theirs, ours = counted
     if not theirs or not ours:
         return ""
-    said = f"In the first test your code makes {_many(theirs)} on tensors, and the course's {ours}."
+    made = f"{theirs} operation{'s' * (theirs > 1)} on tensors"
+    sentence = f"In the first test your code makes {made}, and the course's {ours}."
     if theirs > MANY * ours:
-        said += " Which loop could one operation on whole tensors replace?"
-    return said
-
-
-def _many(operations: int) -> str:
-    return f"{operations} operation{'s' * (operations > 1)}"
+        sentence += " Which loop could one operation on whole tensors replace?"
+    return sentence

@@ -45,7 +45,7 @@ def test_an_answer_that_fails_is_not_told():
     assert not report.passed and "operations on tensors" not in str(report)
 
 
-def test_of_an_answer_without_tensors_nothing_is_said():
+def test_of_an_answer_without_tensors_nothing_is_told():
     def inverse_sqrt_lr(step, d_model, warmup):
         return min(step**-0.5, step * warmup**-1.5) * d_model**-0.5
 

@@ -323,7 +323,7 @@ def test_an_error_that_the_check_raises_itself_is_not_told_as_one_of_the_code():
         ("no links", "returns a value of type str"),
     ],
 )
-def test_what_is_returned_in_place_of_an_error_is_told(otherwise, told):
+def test_what_is_returned_instead_of_an_error_is_told(otherwise, told):
     report = check("14.alignment_error_rate", partial(rate_or, otherwise))
     assert told in str(report) and report.misconception != "nothing_is_perfect"
 

@@ -39,8 +39,8 @@ def versions(tmp_path):
     released = json.loads((ROOT / "exercises" / ASSIGNMENT / FILE).read_text(encoding="utf-8"))
     released["cells"] = [c for c in released["cells"] if not c["id"].startswith(GONE)]
     former = copy.deepcopy(released)
-    place = [cell["id"] for cell in former["cells"]].index("14-align-check") + 1
-    former["cells"][place:place] = [
+    index = [cell["id"] for cell in former["cells"]].index("14-align-check") + 1
+    former["cells"][index:index] = [
         cell_of_item("markdown", "task", "## The heads in three figures\n\nWrite it."),
         cell_of_item("code", "answer", STUB),
         cell_of_item("code", "check", 'check("14.heads_for_figure", heads_for_figure)', grade=True),

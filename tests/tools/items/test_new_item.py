@@ -88,6 +88,42 @@ def test_the_stubs_load_are_checked_and_become_an_exercise(copy, capsys):
     assert "✓ 06.stub_of_a_test" in found["shown"][0]["data"]["text/plain"]
 
 
+USE_THE_RUN = """
+import json
+from course_lib.checks import TABLE, check, make_run
+from course_lib.checks.items.masks.conclude import run
+from tools.notebooks.notebook_normal_form import read
+from tools.notebooks.build_exercises import SOLUTIONS
+
+numbers = [make_run("06.conclude", number=n)["run"] for n in range(5)]
+right = [
+    {"number": n, "most": max(each), "why": "a" if each[0] < each[-1] else "b"}
+    for n, each in enumerate(numbers)
+]
+cells = read(SOLUTIONS / "06_masks" / "masks.ipynb").cells
+print(json.dumps({
+    "passed": [check("06.conclude", lambda each=each: each).passed for each in right],
+    "kind": TABLE["06.conclude"].kind,
+    "roles": [c.id.rpartition("-")[2] for c in cells if c.id.startswith("06-conclude")],
+}))
+"""
+
+
+@pytest.mark.slow
+def test_the_stubs_of_a_question_about_a_run_work(copy):
+    assert new_item.main(["06.conclude"], root=copy) == 0
+    command = [sys.executable, "-c", USE_THE_RUN]
+    environment = os.environ | {"PYTHONPATH": str(copy), "COURSE_PROGRESS": str(copy / "p.json")}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told == {
+        "passed": [True] * 5,
+        "kind": "conclude",
+        "roles": ["task", "hints", "import", "answer", "check"],
+    }
+
+
 @pytest.mark.parametrize(
     ("item_id", "message"),
     [
@@ -120,5 +156,11 @@ def test_a_file_that_looks_otherwise_is_named_and_nothing_is_written(tmp_path, c
 
 @pytest.mark.parametrize("lesson", ["01", "13", "14"])
 def test_a_new_item_goes_before_the_first_that_is_not_code(lesson):
-    following = new_item.before_which(lesson)
+    following = new_item.before_which(lesson, "code")
     assert TABLE[following].kind == "bug" and following.startswith(lesson)
+
+
+@pytest.mark.parametrize(("lesson", "kind"), [("01", "written"), ("11", "run")])
+def test_a_question_about_a_run_goes_before_what_a_person_or_a_run_answers(lesson, kind):
+    following = new_item.before_which(lesson, "predict")
+    assert TABLE[following].kind == kind and following.startswith(lesson)

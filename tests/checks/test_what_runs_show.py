@@ -25,7 +25,7 @@ def ruler(shown):
 
 
 def start(shown):
-    """Where the first loss comes from, from the numbers alone."""
+    """Where the loss at initialisation comes from, from the numbers alone."""
     logits, read = shown["logits"], shown["read"]
     best = logits.argmax(-1)
     if logits.std(-1).mean() < 0.5:
