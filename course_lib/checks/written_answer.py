@@ -54,21 +54,21 @@ def compare_answer(
         points: what your answer is worth, by the rubric, once you have compared.
 
     Raises:
-        CourseError: the item is not answered in words, the notebook is not found, or such points
-            cannot be given.
+        CourseError: the item is not answered in words, such points cannot be given, or the answer
+            is too long or cannot be kept.
     """
     entry = _written_item(item_id)
     if under_nbgrader():
         return Comparison(_named(entry), {}, "A model answer is shown to its author alone.")
     text = (_saved_answer(entry) if answer is None else answer).strip()
-    if "### BEGIN SOLUTION" in text:
-        return Comparison(_named(entry), {}, "The answer above is the model answer.")
-    if len(text.split()) < FEWEST_WORDS or text == STUB:
+    if len(text.split()) < FEWEST_WORDS or text == STUB or "### BEGIN SOLUTION" in text:
         return Comparison(
             f"○ {_named(entry)}: not started",
             {},
             "Write your answer in the cell above, save the notebook, and run this cell again: it "
-            "then shows a model answer beside yours, and how many points an answer is worth.",
+            "then shows a model answer beside yours, and what an answer is worth. Where the "
+            "notebook's file isn't in this folder, as on Colab, pass your answer: "
+            f'`compare_answer("{entry.id}", """your answer""")`.',
         )
     kept = _keep(entry, text)
     if points is not None:
@@ -93,12 +93,8 @@ def _named(entry: Entry) -> str:
 
 
 def _saved_answer(entry: Entry) -> str:
-    """What the newest notebook in this folder says in the cell for the answer.
-
-    Raises:
-        CourseError: there is none with such a cell.
-    """
-    cell_id = f"{entry.id.replace('.', '-').replace('_', '-')}-written"
+    """What the newest notebook of this folder has in the cell for the answer; "" without one."""
+    cell_id = _cell_id(entry)
     notebooks = sorted(Path().glob("*.ipynb"), key=lambda path: -path.stat().st_mtime)
     for path in notebooks:
         try:
@@ -107,11 +103,11 @@ def _saved_answer(entry: Entry) -> str:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
             continue
         return "".join(source)
-    raise CourseError(
-        f"expected a notebook with the cell {cell_id} in {Path().absolute()}, found none: was the "
-        "cell deleted, or does this run on Colab? Then pass your answer: "
-        f'compare_answer("{entry.id}", """your answer""")'
-    )
+    return ""
+
+
+def _cell_id(entry: Entry) -> str:
+    return f"{entry.id.replace('.', '-').replace('_', '-')}-written"
 
 
 def _keep(entry: Entry, text: str) -> Path:
@@ -159,14 +155,13 @@ def _model(entry: Entry) -> dict[str, str]:
     """
     lesson = entry.id[:2]
     file = COURSE / "solutions" / f"{lesson}_{TOPICS[lesson]}" / f"{TOPICS[lesson]}.ipynb"
-    cell_id = f"{entry.id.replace('.', '-').replace('_', '-')}-written"
     try:
         cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     except OSError as error:
         raise CourseError(
             f"expected the course's solution in {file}, found none: install the course again"
         ) from error
-    source = next("".join(cell["source"]) for cell in cells if cell["id"] == cell_id)
+    source = next("".join(cell["source"]) for cell in cells if cell["id"] == _cell_id(entry))
     return dict(_parted(_MODEL.findall(source)[0]))
 
 

@@ -1,0 +1,227 @@
+"""10.compare: Which of two logs can you believe?"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+from course_lib.checks.items.two_sentences.tiny_translator import (
+    Momentum,
+    Task,
+    TinyTranslator,
+    draw_order_pairs,
+)
+from course_lib.training import target_only_entropy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LOGGED = [1, 2, 3, 5, *range(10, 131, 10)]
+LR, TOO_HIGH = (0.2, 0.3, 0.4), 8.0
+Log = Mapping[str, list[float]]
+
+
+@dataclass(frozen=True)
+class TwoLogs:
+    """Two trainings from the same weights on the same sentences."""
+
+    task: Task
+    error: str
+    honest: str  # "A" or "B"
+    logs: Mapping[str, Log]
+
+    @property
+    def baseline(self) -> float:
+        return target_only_entropy([pair.target for pair in self.task.pairs])
+
+    @property
+    def step(self) -> int:
+        """The first step in the honest log at which the loss is below the baseline."""
+        losses = self.logs[self.honest]["loss"]
+        return next(s for s, loss in zip(LOGGED, losses, strict=True) if loss < self.baseline)
+
+
+def _train(task: Task, model: TinyTranslator, error: str, lr: float) -> Log:
+    """The log of a training with an error, or "none"."""
+    source = task.batch.source * (error != "source_not_read")
+    axis = 1 if error == "control_keeps_the_source" else 0
+    log: dict[str, list[float]] = {"loss": [], "shuffled": [], "gradient": [], "right": []}
+    optimizer = Momentum(model, lr=TOO_HIGH if error == "rate_too_high" else lr)
+    for step in range(1, LOGGED[-1] + 1):
+        losses = []
+        for given in (source, source.roll(1, dims=axis)):
+            costs, real = task.costs(model, given, shifted=error != "not_shifted")
+            losses.append(costs.mean() if error == "pads_counted" else costs[real].mean())
+            if step not in LOGGED:
+                break
+        if error != "no_zero_grad":
+            optimizer.clear_gradients()
+        losses[0].backward()
+        if step in LOGGED:
+            gradients = [p.grad.norm() for p in model.parameters() if p.grad is not None]
+            log["loss"].append(losses[0].item())
+            log["shuffled"].append(losses[1].item())
+            log["gradient"].append(torch.stack(gradients).norm().item())
+            log["right"].append(task.translated(model, source))
+        optimizer.step()
+    return log
+
+
+def _make(drawn: random.Random) -> TwoLogs:
+    error, honest = drawn.choice([*ERRORS]), drawn.choice("AB")
+    while True:
+        task, lr = Task(draw_order_pairs(drawn)), drawn.choice(LR)
+        model = task.new_model()
+        right = _train(task, deepcopy(model), "none", lr)
+        baseline = target_only_entropy([pair.target for pair in task.pairs])
+        if not _is_clear(right, baseline):
+            continue
+        wrong = _train(task, deepcopy(model), error, lr)
+        if _shows(error, wrong, right, baseline):
+            logs = {"A": right, "B": wrong} if honest == "A" else {"A": wrong, "B": right}
+            return TwoLogs(task, error, honest, logs)
+
+
+def _is_clear(log: Log, baseline: float) -> bool:
+    """Whether an honest run passes the baseline between two rows, and ends well below it."""
+    apart = min(abs(loss - baseline) for loss in log["loss"])
+    return apart > 0.003 and log["loss"][-1] < baseline / 2
+
+
+def _shows(error: str, wrong: Log, right: Log, base: float) -> bool:
+    """Whether the other log shows its error, and no other."""
+    loss, shuffled = wrong["loss"], wrong["shuffled"]
+    blind = [s - x < 0.03 * base for x, s in zip(loss, shuffled, strict=True)]
+    last, most = loss[-1], max(right["right"])
+    return {
+        "pads_counted": any(b and x < 0.9 * base for b, x in zip(blind, loss, strict=True)),
+        "not_shifted": last < base / 2 and blind[-1] and wrong["right"][-1] == 0,
+        "source_not_read": base < last < 1.06 * base and all(blind),
+        "control_keeps_the_source": all(blind) and wrong["right"][-1] == most,
+        "no_zero_grad": last > base and wrong["gradient"][-1] > 3 * max(right["gradient"]),
+        "rate_too_high": last > base and max(loss) > 1.2 * loss[0],
+    }[error]
+
+
+def _show(run: TwoLogs) -> Outcome:
+    lines = [f"{' '.join(p.source):36} {' '.join(p.target)}" for p in run.task.pairs]
+    one = "    loss  shuffled  gradient  right"
+    lines += ["", f"{'':6}A{'':34} B", f"step  {one[2:]} {one}"]
+    for row, step in enumerate(LOGGED):
+        cells = [f"{step:4}"]
+        for log in run.logs.values():
+            numbers = [log[key][row] for key in ("loss", "shuffled", "gradient")]
+            cells.append("{:8.3f}  {:8.3f}  {:8.2f}".format(*numbers) + f"  {log['right'][row]:5}")
+        lines.append(" ".join(cells))
+    return Outcome(
+        text="\n".join(lines),
+        values={
+            "pairs": run.task.pairs,
+            "vocabulary": len(run.task.english),
+            "steps": LOGGED,
+            **run.logs,
+        },
+        picture=lambda: _picture(run),
+    )
+
+
+def _picture(run: TwoLogs) -> Axes:
+    from course_lib.viz import plot_curves
+
+    return plot_curves(
+        {
+            f"{name}, {what}": log[key]
+            for name, log in run.logs.items()
+            for what, key in (("own sources", "loss"), ("shuffled sources", "shuffled"))
+        },
+        x=LOGGED,
+        x_label="step",
+        y_label="loss (nats per token)",
+        title="Two logs of one training",
+        log_y=True,
+        baselines={"ln V": math.log(len(run.task.english))},
+    )
+
+
+ERRORS = {
+    "pads_counted": "its loss counts the padding as well",
+    "not_shifted": "the labels aren't shifted: it should predict the token that it has just read",
+    "source_not_read": "the model never gets to see the source",
+    "control_keeps_the_source": "in its control, each sentence keeps the words of its own source",
+    "no_zero_grad": "the gradients of earlier steps aren't cleared",
+    "rate_too_high": "its learning rate is far too high",
+}
+run = NumberedRun(
+    id="10.compare",
+    make=_make,
+    show=_show,
+    questions={
+        "honest": Choice(
+            options={"A": "A has no error", "B": "B has no error"},
+            right=lambda run: run.honest,
+            look={
+                each: f"Compare both losses of {each} with the target-only baseline, row by row. "
+                "Does what they say agree with how many sentences are right?"
+                for each in "AB"
+            },
+            letters="AB",
+        ),
+        "error": Choice(
+            options=ERRORS,
+            right=lambda run: run.error,
+            look={
+                "pads_counted": "Padding is easy to predict. With it, the loss would lie below the "
+                "baseline while shuffled sources cost nothing yet, and the translations would come "
+                "out right in the end all the same.",
+                "not_shifted": "Then the loss would go to almost 0 without any source, and the "
+                "model could translate nothing: left to itself, it repeats `<bos>`.",
+                "source_not_read": "Then the loss would stop at the baseline, and a shuffled "
+                "source would cost nothing.",
+                "control_keeps_the_source": "Then both losses would be the same in every row, and "
+                "yet the loss would fall far below the baseline and the translations come out "
+                "right.",
+                "no_zero_grad": "Then the first step would still be right, so at step 2 both logs "
+                "would have the same loss; and the gradient would grow from row to row.",
+                "rate_too_high": "Then the first step would already be too long, so at step 2 the "
+                "two logs would have different losses although their gradients at step 1 were the "
+                "same.",
+            },
+        ),
+        "step": Number(
+            what="the first step in the honest log at which its loss is below the baseline",
+            right=lambda run: run.step,
+            look="The target-only baseline is what your `target_only_entropy` gives for "
+            '`run["pairs"]`. Compare it with the column "loss" of the run that you call honest.',
+        ),
+    },
+    says=lambda run: (
+        f"The baseline of these sentences is {run.baseline:.3f}; the honest run is below it at "
+        f"step {run.step}, and from then on its loss can't be explained without the source."
+    ),
+)
+item = own_number_item(
+    run,
+    hints=(
+        "Three things have to agree: the loss against the baseline, what a shuffled source costs, "
+        "and how many sentences are right. In which of the two logs do they not?",
+        "Compute the baseline first. A loss above it needs no source. Below it, the source is "
+        "used, and then a shuffled source must cost something. If both runs look well, look at "
+        "the rows in which a shuffled source costs nothing yet. If one of them breaks down, look "
+        "at the first three steps.",
+        'target_only_entropy(run["pairs"]), and then, for each of "A" and "B", the rows '
+        'zip(run["steps"], run["A"]["loss"], run["A"]["shuffled"]) in which the loss is below it.',
+    ),
+)
