@@ -1,0 +1,180 @@
+"""07.predict: How long do the vectors of a stack become?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+from course_lib.model import FeedForward, MultiHeadAttention
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WORDS, HEADS = 12, 4
+Sublayer = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What goes through an untrained stack of blocks.
+
+    Attributes:
+        kind: how a sublayer is joined to the stream.
+        stream: before the first block and after each, (blocks passed, word, d_model).
+    """
+
+    kind: str
+    stream: Tensor
+
+    @property
+    def lengths(self) -> Tensor:
+        """Mean length of the words, (blocks passed,)."""
+        return self.stream.norm(dim=-1).mean(-1)
+
+    @property
+    def ratio(self) -> float:
+        """Length after the last block, of that before the first."""
+        return float(self.lengths[-1] / self.lengths[0])
+
+    @property
+    def clear(self) -> bool:
+        """Whether one can see if each block adds about as much, or multiplies by as much."""
+        growth = self.lengths.diff()
+        bend = float(growth[-3:].mean() / growth[:3].mean())
+        return {"pre": bend < 1.4, "bare": bend > 2.2}.get(self.kind, True)
+
+
+@torch.no_grad()
+def _make(drawn: random.Random) -> Stack:
+    kind, d_model = drawn.choice([*KINDS]), drawn.choice([64, 96, 128])
+    n_blocks, scale = drawn.choice([8, 10, 12]), drawn.choice([0.5, 1.0, 2.0])
+    while True:
+        stream = [scale * torch.randn(1, WORDS, d_model)]
+        for _ in range(n_blocks):
+            attention = MultiHeadAttention(d_model, HEADS)
+            feed_forward = FeedForward(d_model, 4 * d_model, 0.0)
+            for matrix in (feed_forward.expand.weight, feed_forward.contract.weight):
+                nn.init.xavier_uniform_(matrix)
+            x = _join(kind, stream[-1], partial(_among, attention), is_attention=True)
+            stream.append(_join(kind, x, feed_forward, is_attention=False))
+        if (stack := Stack(kind, torch.cat(stream))).clear:
+            return stack
+
+
+def _among(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+    """Self-attention."""
+    found: Tensor = attention(x, x, x)
+    return found
+
+
+def _norm(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:])
+
+
+def _join(kind: str, x: Tensor, sublayer: Sublayer, *, is_attention: bool) -> Tensor:
+    """The stream after a sublayer."""
+    if kind == "alone":
+        return _norm(sublayer(x) if is_attention else x + sublayer(x))
+    if kind in ("post", "bare"):
+        return _norm(x + sublayer(x)) if kind == "post" else x + sublayer(x)
+    residual = {"pre": x, "copy": _norm(x), "half": x / 2}[kind]
+    return residual + sublayer(_norm(x))
+
+
+def _show(run: Stack) -> Outcome:
+    passed, _, d_model = run.stream.shape
+    lengths = "  ".join(f"{length:.1f}" for length in run.lengths)
+    return Outcome(
+        text=(
+            f"{passed - 1} untrained encoder blocks, d_model = {d_model}, {WORDS} words\n"
+            f"mean length of the words after 0, 1, 2 … blocks:\n{lengths}"
+        ),
+        values={"stream": run.stream, "d_model": d_model},
+        picture=lambda: _draw(run),
+    )
+
+
+def _draw(run: Stack) -> Axes:
+    # Loads Matplotlib: only where a picture is shown.
+    from course_lib import viz
+
+    return viz.plot_residual_norms({"your stack": run.lengths}, ax=viz.new_axes(height=3.4))
+
+
+KINDS = {
+    "post": "post-norm: LayerNorm(x + f(x))",
+    "pre": "pre-norm: x + f(LayerNorm(x))",
+    "copy": "a normalised copy goes on: y + f(y), with y = LayerNorm(x)",
+    "bare": "no norm: x + f(x)",
+    "half": "half of the stream goes on: x/2 + f(LayerNorm(x))",
+    "alone": "post-norm, but without the residual around attention",
+}
+run = NumberedRun(
+    id="07.predict",
+    make=_make,
+    show=_show,
+    questions={
+        "ratio": Number(
+            what="the mean length after the last block, of that before the first",
+            right=lambda run: run.ratio,
+            look='Take the lengths of `run["stream"]` along its last axis, then the mean over the '
+            "words. The last of these means is divided by the first.",
+            within=0.02,
+        ),
+        "stack": Choice(
+            options=KINDS,
+            right=lambda run: run.kind,
+            look={
+                "post": "Then after each block each vector would have the standard deviation "
+                "1.00, and the words of the sentence would still differ.",
+                "pre": "Then the length would grow from the first block to the last, and a late "
+                "block would add about as much as an early one, or less.",
+                "copy": "Then the length would be about the same after each block, whatever it was "
+                "at first, and the standard deviation about 1.1, not exactly 1.",
+                "bare": "Then what a block adds would grow with the stream: the length would be "
+                "multiplied by about the same number in each block.",
+                "half": "Then the length would level off after a few blocks, where the standard "
+                "deviation is clearly below 1.",
+                "alone": "Then after each block each vector would have the standard deviation "
+                "1.00, and after a few blocks all words would be the same vector.",
+            },
+        ),
+    },
+    says=lambda run: (
+        f"In {len(run.stream) - 1} blocks, the words of your stack became {run.ratio:.2f} times as "
+        f"long, and the difference between them went from {_difference(run.stream[0]):.2f} to "
+        f"{_difference(run.stream[-1]):.2f}."
+    ),
+)
+
+
+def _difference(x: Tensor) -> float:
+    """How much of the words (word, d_model) is not common to all of them."""
+    return float((x - x.mean(0)).norm() / x.norm())
+
+
+item = own_number_item(
+    run,
+    hints=(
+        "Does the length grow, fall, or stay? If it stays, since which block? If it grows, does "
+        "each block add as much as the one before, or does it multiply by as much?",
+        "A vector that comes out of a fresh LayerNorm has the standard deviation 1. And two "
+        "stacks can have the same lengths, though in one of them all words have become one.",
+        'Look at `run["stream"].std(-1, correction=0)`, at `lengths.diff()`, and at how far the '
+        'words of `run["stream"][-1]` are from their mean: `(x - x.mean(0)).norm() / x.norm()`.',
+    ),
+)

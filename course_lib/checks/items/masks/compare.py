@@ -1,0 +1,186 @@
+"""06.compare: Which of two attention maps is masked as it must be?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from course_lib.checks.items.own_number import (
+    Choice,
+    Number,
+    NumberedRun,
+    Outcome,
+    own_number_item,
+)
+from course_lib.model import causal_mask, masked_softmax
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LENGTH = 6
+SENTENCES = ("the black cat drinks milk", "we like our tea hot", "she reads books at home")
+CLEARLY = 0.03  # of its weight, a row of the wrong run that does not sum to 1 lacks at least
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Two maps of the same batch, from different scores.
+
+    Attributes:
+        honest: "A" or "B".
+        error: of the other map.
+        tokens: of each sentence, padded on the left.
+        weights: by letter, (sentence, query, key).
+        rows: of real tokens in which the other map shows its error.
+    """
+
+    honest: str
+    error: str
+    tokens: list[list[str]]
+    weights: dict[str, Tensor]
+    rows: int
+
+
+def _make(drawn: random.Random) -> Maps:
+    lengths = [LENGTH, *(drawn.randint(3, LENGTH - 1) for _ in range(2))]
+    drawn.shuffle(lengths)
+    real = torch.arange(LENGTH) >= LENGTH - torch.tensor(lengths)[:, None]  # (sentence, token)
+    error, (honest, other) = drawn.choice([*ERRORS]), drawn.sample("AB", 2)
+    may = real[:, None, :] & causal_mask(LENGTH)[0]  # (sentence, query, key)
+    while True:
+        good, bad = 1.3 * torch.randn(2, 3, LENGTH, LENGTH)
+        wrong = _with_error(bad, real, error)
+        lacking = 1 - wrong.sum(-1)
+        shows = real & (((wrong > 0) != may).any(-1) | (lacking > CLEARLY))
+        if (shows == real & (((wrong > 0) != may).any(-1) | (lacking > 1e-4))).all():
+            break
+    words = (["<bos>", *sentence.split()] for sentence in SENTENCES)
+    tokens = [
+        ["pad"] * (LENGTH - length) + sentence[:length]
+        for length, sentence in zip(lengths, words, strict=True)
+    ]
+    weights = {honest: masked_softmax(good, may), other: wrong}
+    return Maps(honest, error, tokens, weights, int(shows.sum()))
+
+
+def _with_error(scores: Tensor, real: Tensor, error: str) -> Tensor:
+    """Weights (sentence, query, key) of a run with an error."""
+    padding, causal = real[:, None, :], causal_mask(LENGTH)[0]
+    if error == "after":
+        return scores.softmax(-1) * (padding & causal)
+    may = {
+        "next": padding & torch.ones_like(causal).tril(1),
+        "itself": padding & causal.tril(-1),
+        "other": padding.roll(1, 0) & causal,
+        "end": padding.flip(-1) & causal,
+        "rows": real[:, :, None] & causal,
+    }[error]
+    return masked_softmax(scores, may)
+
+
+def _show(run: Maps) -> Outcome:
+    listed = "\n".join(f"sentence {n}: {' '.join(row)}" for n, row in enumerate(run.tokens))
+    return Outcome(
+        text=f"A decoder attends to itself, one head\n{listed}\n"
+        'run["A"], run["B"]: weights, (3 sentences, 6 queries, 6 keys)',
+        values={**run.weights, "tokens": run.tokens},
+        picture=lambda: _draw(run),
+    )
+
+
+def _draw(run: Maps) -> Axes:
+    # Loads Matplotlib: only where a picture is shown.
+    from matplotlib.figure import Figure
+
+    from course_lib import viz
+
+    axes = Figure(figsize=(10.4, 7.2), layout="constrained").subplots(2, len(SENTENCES))
+    for row, letter in zip(axes, "AB", strict=True):
+        for n, (ax, tokens) in enumerate(zip(row, run.tokens, strict=True)):
+            title = f"{letter}, sentence {n}"
+            viz.plot_attention(run.weights[letter][n], tokens, tokens, title=title, ax=ax)
+    first: Axes = axes[0, 0]
+    return first
+
+
+ERRORS = {
+    "next": "the causal mask lets each query see one token of its future",
+    "itself": "the causal mask hides each query's own token",
+    "other": "each sentence got the padding mask of another sentence of the batch",
+    "end": "the padding mask was made for padding on the right",
+    "rows": "the padding mask hides the pads' rows, and not their columns",
+    "after": "the mask was applied after the softmax",
+}
+run = NumberedRun(
+    id="06.compare",
+    make=_make,
+    show=_show,
+    questions={
+        "honest": Choice(
+            options={"A": "A", "B": "B"},
+            right=lambda run: run.honest,
+            look={
+                letter: f"Go through the rows of real tokens in {letter} once more: may each key "
+                "with a weight be attended to, has each key that may be attended to a weight, and "
+                "do the weights sum to 1? Rows of pads may be all zeros."
+                for letter in "AB"
+            },
+            letters="AB",
+        ),
+        "error": Choice(
+            options=ERRORS,
+            right=lambda run: run.error,
+            look={
+                "next": "Then each query but the last would have a weight directly to the right of "
+                "the diagonal.",
+                "itself": "Then the diagonal would be exactly 0, and `<bos>` would have nothing to "
+                "attend to.",
+                "other": "Then the number of keys that are hidden on the left of a sentence would "
+                "be the number of pads of another one.",
+                "end": "Then a sentence with two pads would have no weight in its last two "
+                "columns, whatever the query.",
+                "rows": "Then real tokens would attend to all pads on their left, and a sentence "
+                "without pads would be right.",
+                "after": "Then only keys that may be attended to would have a weight, and the "
+                "weights of most rows would sum to less than 1.",
+            },
+        ),
+        "rows": Number(
+            what="the number of rows of real tokens that show the error",
+            right=lambda run: run.rows,
+            look="Leave out the rows of pads, and count through all three sentences. A row shows "
+            "the error if a key has a weight that it mustn't have, if one has none that may be "
+            "attended to, or if the weights don't sum to 1.",
+        ),
+    },
+    says=lambda run: (
+        f"{run.honest} is right, and {run.rows} of {_real_rows(run)} rows of real tokens show the "
+        f"other run's error{_missed(run)}."
+    ),
+)
+
+
+def _real_rows(run: Maps) -> int:
+    return sum(token != "pad" for row in run.tokens for token in row)
+
+
+def _missed(run: Maps) -> str:
+    return "; a test of the others finds nothing" if run.rows < _real_rows(run) else ""
+
+
+item = own_number_item(
+    run,
+    hints=(
+        "Draw the right mask of one sentence with pads on the left. Which rows have nothing left, "
+        "and is that an error?",
+        "For each real token, three questions: does every key with a weight belong to it, does "
+        "every key that belongs to it have a weight, and is the sum 1? An empty cell of the "
+        "picture may still hold a small weight.",
+        'Take `run["A"] > 0` and the mask of your own `decoder_mask`, and look at the cells in '
+        'which they differ; then at `run["A"].sum(-1)`. Do the same with B.',
+    ),
+)
