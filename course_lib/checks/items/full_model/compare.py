@@ -89,9 +89,11 @@ def _make(drawn: random.Random) -> TwoModels:
 
 def _parts(config: TransformerConfig) -> dict[str, int]:
     """The parameters of each part; a shared table counts in each part that uses it."""
+    with torch.random.fork_rng(devices=[]):
+        model = Transformer(config)
     return {
         name: sum(parameter.numel() for parameter in part.parameters())
-        for name, part in Transformer(config).named_children()
+        for name, part in model.named_children()
     }
 
 

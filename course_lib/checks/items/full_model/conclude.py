@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
+import torch
+
 from course_lib.checks.items.own_number import (
     Choice,
     Number,
@@ -90,7 +92,8 @@ def shapes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """The shapes of a model's parameters by name, a shared one once."""
     real = {D_MODEL: config.d_model, D_FF: config.d_ff, VOCAB: config.target_vocab}
     sizes = replace(config, d_model=D_MODEL, n_heads=1, d_ff=D_FF)
-    model = Transformer(replace(sizes, source_vocab=VOCAB, target_vocab=VOCAB))
+    with torch.random.fork_rng(devices=[]):
+        model = Transformer(replace(sizes, source_vocab=VOCAB, target_vocab=VOCAB))
     return {
         name: tuple(real[size] for size in parameter.shape)
         for name, parameter in model.named_parameters()
