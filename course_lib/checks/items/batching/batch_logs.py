@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from course_lib.data import SentencePair
+from course_lib.data.grammar import sample_pairs
 
 ROWS = 4  # in a batch
+LEAST_CUT, MOST_CUT = 2, 4  # sentences that are too long
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
 
 
@@ -23,12 +25,33 @@ class Batch:
     labels: Sequence[Sequence[str]]
 
 
+@dataclass(frozen=True)
+class TwoLogs:
+    """Batches of the same sentences, by two programs.
+
+    Attributes:
+        most: labels of a sentence; longer ones are cut.
+        right: "A" or "B".
+    """
+
+    pairs: Sequence[SentencePair]
+    most: int
+    batches: Mapping[str, Sequence[Batch]]
+    right: str
+    error: str
+    line: int
+
+    @property
+    def wrong(self) -> str:
+        return "B" if self.right == "A" else "A"
+
+
 def _padded(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     longest = max(map(len, rows))
     return [[*row, *[PAD] * (longest - len(row))] for row in rows]
 
 
-def make_batch(
+def _batch(
     pairs: Sequence[SentencePair], sentences: Sequence[int], *, epoch: int, most: int, error: str
 ) -> Batch:
     """The batch of these sentences."""
@@ -58,7 +81,7 @@ def _epoch(lengths: Sequence[int], drawn: random.Random, error: str) -> list[lis
     return batches
 
 
-def two_epochs(
+def _two_epochs(
     pairs: Sequence[SentencePair], most: int, drawn: random.Random, error: str
 ) -> list[Batch]:
     """Two epochs."""
@@ -67,19 +90,19 @@ def two_epochs(
     if error == "order":
         epochs[1] = epochs[0]
     return [
-        make_batch(pairs, sentences, epoch=epoch, most=most, error=error)
+        _batch(pairs, sentences, epoch=epoch, most=most, error=error)
         for epoch, batches in enumerate(epochs, 1)
         for sentences in batches
     ]
 
 
-def first_line(pairs: Sequence[SentencePair], most: int, log: Sequence[Batch], error: str) -> int:
+def _first_line(pairs: Sequence[SentencePair], most: int, log: Sequence[Batch], error: str) -> int:
     """The first line in which an error shows; 0 for none."""
     in_epoch = len(log) // 2
     if error in ("", "lost", "order"):
         return {"": 0, "lost": in_epoch, "order": in_epoch + 1}[error]
     for line, batch in enumerate(log, 1):
-        right = make_batch(pairs, batch.sentences, epoch=batch.epoch, most=most, error="")
+        right = _batch(pairs, batch.sentences, epoch=batch.epoch, most=most, error="")
         earlier = [
             n for other in log[: line - 1] if other.epoch == batch.epoch for n in other.sentences
         ]
@@ -88,7 +111,28 @@ def first_line(pairs: Sequence[SentencePair], most: int, log: Sequence[Batch], e
     return 0
 
 
-def repeated(log: Sequence[Batch]) -> int:
+def _repeated(log: Sequence[Batch]) -> int:
     """How many batches stand in the same line of both epochs."""
     both = zip(log[: len(log) // 2], log[len(log) // 2 :], strict=True)
     return sum(set(one.sentences) == set(other.sentences) for one, other in both)
+
+
+def draw_logs(drawn: random.Random, error: str) -> TwoLogs:
+    """Two logs, of which one has this error."""
+    right = drawn.choice("AB")
+    size = drawn.choice([17, 18, 19, 21, 22, 23])  # no multiple of ROWS
+    while True:
+        seed = drawn.randrange(1000)
+        some = sample_pairs("grammar_de_en", "train", size=3 * size, seed=seed)
+        pairs = [pair for pair in some if len(pair.target) <= 14][:size]
+        by_length = sorted(len(pair.target) + 1 for pair in pairs)
+        most = by_length[-drawn.randint(LEAST_CUT, MOST_CUT)] - 1
+        logs = {
+            each: _two_epochs(pairs, most, drawn, "" if each == right else error) for each in "AB"
+        }
+        wrong = logs["B" if right == "A" else "A"]
+        line = _first_line(pairs, most, wrong, error)
+        too_long = sum(length > most for length in by_length)
+        same = [_repeated(log) for each, log in logs.items() if each == right or error != "order"]
+        if line and LEAST_CUT <= too_long <= MOST_CUT and not any(same):
+            return TwoLogs(pairs, most, logs, right, error, line)

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from course_lib.checks.items.batching.batch_logs import (
-    EOS,
-    PAD,
-    ROWS,
-    Batch,
-    first_line,
-    repeated,
-    two_epochs,
-)
+from course_lib.checks.items.batching.batch_logs import EOS, PAD, ROWS, TwoLogs, draw_logs
 from course_lib.checks.items.own_number import (
     Choice,
     Number,
@@ -23,31 +14,6 @@ from course_lib.checks.items.own_number import (
     Outcome,
     own_number_item,
 )
-from course_lib.data import SentencePair
-from course_lib.data.grammar import sample_pairs
-
-LEAST_CUT, MOST_CUT = 2, 4  # sentences that are too long
-
-
-@dataclass(frozen=True)
-class TwoLogs:
-    """Batches of the same sentences, by two programs.
-
-    Attributes:
-        most: labels of a sentence; longer ones are cut.
-        right: "A" or "B".
-    """
-
-    pairs: Sequence[SentencePair]
-    most: int
-    batches: Mapping[str, Sequence[Batch]]
-    right: str
-    error: str
-    line: int
-
-    @property
-    def wrong(self) -> str:
-        return "B" if self.right == "A" else "A"
 
 
 def _real(row: Sequence[str]) -> int:
@@ -56,23 +22,7 @@ def _real(row: Sequence[str]) -> int:
 
 
 def _make(drawn: random.Random) -> TwoLogs:
-    error, right = drawn.choice([*ERRORS]), drawn.choice("AB")
-    size = drawn.choice([17, 18, 19, 21, 22, 23])  # no multiple of ROWS
-    while True:
-        seed = drawn.randrange(1000)
-        some = sample_pairs("grammar_de_en", "train", size=3 * size, seed=seed)
-        pairs = [pair for pair in some if len(pair.target) <= 14][:size]
-        by_length = sorted(len(pair.target) + 1 for pair in pairs)
-        most = by_length[-drawn.randint(LEAST_CUT, MOST_CUT)] - 1
-        logs = {
-            each: two_epochs(pairs, most, drawn, "" if each == right else error) for each in "AB"
-        }
-        wrong = logs["B" if right == "A" else "A"]
-        line = first_line(pairs, most, wrong, error)
-        too_long = sum(length > most for length in by_length)
-        same = [repeated(log) for each, log in logs.items() if each == right or error != "order"]
-        if line and LEAST_CUT <= too_long <= MOST_CUT and not any(same):
-            return TwoLogs(pairs, most, logs, right, error, line)
+    return draw_logs(drawn, drawn.choice([*ERRORS]))
 
 
 def _show(run: TwoLogs) -> Outcome:
