@@ -21,7 +21,7 @@ GERMAN = (
 )
 ENGLISH = "that|the|dog|sleeps|in|Rome|today|.".split("|")
 ORDER = (0, 1, 2, 6, 4, 5, 3, 7)  # target word -> source word
-STRONG = 6.0  # what a head that attends to one word adds to the logit of its translation
+KNOWN = 5.5  # what the rest of the model adds to the right logit if the heads aren't needed
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,13 @@ def draw_heads(why: str, drawn: random.Random) -> Heads:
         first, second = drawn.sample(range(HEADS), 2)
     others = [head for head in range(HEADS) if head not in (first, second)]
     star = first if why == "sharpest" else drawn.choice(others)
-    known = 5.5 if why == "none" else 0.0
+    strong = [drawn.uniform(5.0, 7.5), drawn.uniform(5.0, 7.5)]
+    known = KNOWN if why == "none" else 0.0
     if why in ("another", "sharpest"):
-        gains[first] = STRONG
+        gains[first] = strong[0]
         kinds[first], sharp[first] = 0, drawn.uniform(4.5, 5.0)
     if why in ("redundant", "series", "apart"):
-        gains[[first, second]] = STRONG
+        gains[[first, second]] = torch.tensor(strong)
         kinds[first] = kinds[second] = 0
         sharp[first], sharp[second] = drawn.uniform(4.5, 5.0), drawn.uniform(4.5, 5.0)
     if why == "series":

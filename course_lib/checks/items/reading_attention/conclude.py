@@ -78,8 +78,8 @@ run = NumberedRun(
                 "sharpest": "Then the head with the lowest mean entropy would have by far the "
                 "largest number on the diagonal. Does the one with the sharpest maps?",
                 "another": "Then one number on the diagonal would stand out, that of a head whose "
-                "maps are not the sharpest, and each pair with that head would cost as much as the "
-                "head alone.",
+                "maps are not the sharpest, and each pair with that head would cost about as much "
+                "as the head alone.",
                 "redundant": "Then two heads would cost next to nothing alone, and very much "
                 "together.",
                 "series": "Then two heads would cost much alone, and together no more than one of "
@@ -96,7 +96,7 @@ run = NumberedRun(
             look="The effect of an ablation is the loss without the heads minus the loss of the "
             "whole model. From the effect of each pair, subtract those of its two heads alone. "
             "Give the number that is furthest from 0, with its sign.",
-            within=0.01,
+            within=0.006,  # two decimals
         ),
     },
     says=lambda run: (
