@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from course_lib.checks.items.decoding.search_logs import Step, search
 from course_lib.checks.items.decoding.table_search import (
-    Prefix,
     Table,
-    clear,
-    continuations,
+    cuts_are_clear,
     draw_table,
-    ranked,
     table_lines,
 )
 from course_lib.checks.items.own_number import (
@@ -61,19 +58,8 @@ class Pair:
         logged = self.log(self.wrong)
         others = (self._search(self.wrong, each) for each in ("", *ERRORS) if each != self.error)
         return all(logged != other for other in others) and all(
-            map(_cuts_are_clear, self.tables.values())
+            cuts_are_clear(table, self.width) for table in self.tables.values()
         )
-
-
-def _cuts_are_clear(table: Table) -> bool:
-    """Whether no two of the most probable prefixes of one length are nearly equal."""
-    level = [Prefix((), 0.0)]
-    while level:
-        level = [each for prefix in level for each in continuations(table, prefix)]
-        if not clear([each.log_prob for each in ranked(level)[:4]]):
-            return False
-        level = [each for each in level if not each.ended]
-    return True
 
 
 def _make(drawn: random.Random) -> Pair:

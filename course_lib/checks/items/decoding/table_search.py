@@ -10,7 +10,7 @@ from itertools import pairwise
 
 EOS = "<eos>"
 WORDS = [("the", "my", "that"), ("old", "tired", "young"), ("dog", "cook", "king")]
-GAP = 0.03  # nats between neighbours in a ranking, so that it is the same on every machine
+GAP = 0.02  # nats between neighbours in a ranking, so that it is the same on every machine
 
 Table = Mapping[str, Mapping[str, float]]  # prefix -> probabilities of the next word
 
@@ -60,8 +60,10 @@ def _probabilities(words: Sequence[str], drawn: random.Random) -> dict[str, floa
     """In hundredths, the most probable first: nearly even ones, or with one that stands out."""
     least = 85 // len(words) if drawn.random() < 0.5 else 5
     rest = 100 - least * len(words)
-    cuts = sorted(drawn.sample(range(1, rest), len(words) - 1))
-    parts = sorted((least + b - a for a, b in pairwise([0, *cuts, rest])), reverse=True)
+    parts = [0, 0]
+    while len(set(parts)) < len(parts):
+        cuts = sorted(drawn.sample(range(1, rest), len(words) - 1))
+        parts = sorted((least + b - a for a, b in pairwise([0, *cuts, rest])), reverse=True)
     mixed = drawn.sample(words, len(words))
     return {word: part / 100 for word, part in zip(mixed, parts, strict=True)}
 
@@ -98,6 +100,17 @@ def ranked(prefixes: Sequence[Prefix]) -> list[Prefix]:
 def clear(numbers: Sequence[float]) -> bool:
     """Whether no two of them are so near that rounding could exchange them."""
     return all(b - a >= GAP for a, b in pairwise(sorted(numbers)))
+
+
+def cuts_are_clear(table: Table, width: int) -> bool:
+    """Whether a beam of this width keeps no prefix by a hair."""
+    beams = [Prefix((), 0.0)]
+    while beams:
+        best = ranked([each for beam in beams for each in continuations(table, beam)])
+        if not clear([each.log_prob for each in best[: width + 1]]):
+            return False
+        beams = [each for each in best[:width] if not each.ended]
+    return True
 
 
 def table_lines(table: Table) -> list[str]:

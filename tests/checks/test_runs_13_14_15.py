@@ -1,0 +1,161 @@
+"""Runs of lessons 13, 14 and 15: their numbers bear out the answers, computed in another way."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from course_lib.checks import load_item, make_run
+from course_lib.checks.items.decoding import compare as search_pair
+from course_lib.checks.items.decoding import predict as wider
+from course_lib.checks.items.decoding.search_logs import search
+from course_lib.checks.items.decoding.table_search import EOS, hypotheses, score
+from course_lib.checks.items.decoding.toy_model import ToyModel
+from course_lib.checks.items.museum import compare as two_models
+from course_lib.checks.items.museum import conclude as trainings
+from course_lib.checks.items.reading_attention import compare as two_heads
+from course_lib.checks.items.reading_attention import conclude as which_head
+from course_lib.model import sinusoidal_positions
+
+NUMBERS = range(30)
+
+
+def by_the_exercise(table, width, length_penalty):
+    """The words and the score that the solution of 13.beam_search finds in a table."""
+    words = ["<pad>", "<bos>", EOS, *sorted({w for row in table.values() for w in row} - {EOS})]
+
+    def ids(text):
+        return " ".join(str(words.index(word)) for word in text.split())
+
+    by_ids = {ids(p): {ids(word): x for word, x in row.items()} for p, row in table.items()}
+    model = ToyModel(torch.zeros(1, len(words)), [], eos_id=2, pad_id=0, max_len=10, table=by_ids)
+    found, best = load_item("13.beam_search").reference(
+        model, torch.tensor([[4, 5]]), 1, 2, width, 8, length_penalty
+    )
+    return " ".join(words[each] for each in found), best
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_search_of_a_table_finds_what_the_exercise_finds(number):
+    run = wider.run.run(number)
+    for width in (1, run.width):
+        words, best = by_the_exercise(run.table, width, run.length_penalty)
+        assert words == str(run.best(width))
+        assert best == pytest.approx(run.score(run.best(width)), abs=1e-4)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_without_a_width_all_sentences_of_a_table_are_found(number):
+    run = wider.run.run(number)
+    everything = hypotheses(run.table, None)
+    assert sum(math.exp(each.log_prob) for each in everything) == pytest.approx(1)
+    assert len({str(each) for each in everything}) == len(everything)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_sentence_about_a_wider_beam_is_true(number):
+    run = wider.run.run(number)
+    greedy, wide, best = run.best(1), run.best(run.width), run.best(None)
+    gain, better = wide.log_prob - greedy.log_prob, run.score(wide) - run.score(greedy)
+    assert {
+        "better": gain > 0 and len(wide.words) >= len(greedy.words),
+        "shorter": gain > 0 and len(wide.words) < len(greedy.words),
+        "longer": gain < 0 < better and run.length_penalty > 0,
+        "same": wide == greedy == best,
+        "missed": wide == greedy and run.score(best) > run.score(greedy),
+        "worse": better < 0,
+    }[run.why]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_right_log_ends_with_what_the_exercise_finds(number):
+    run = search_pair.run.run(number)
+    words, best = by_the_exercise(run.tables[run.honest], run.width, run.length_penalty)
+    ended = [line for step in run.log(run.honest) for line in step if "score" in line]
+    top = max(ended, key=lambda line: float(line.split()[-1]))
+    assert top.startswith(words + " ")
+    assert float(top.split()[-1]) == pytest.approx(best, abs=0.006)
+
+
+@pytest.mark.parametrize("error", search_pair.ERRORS)
+def test_each_error_of_a_search_can_be_seen_in_a_log(error):
+    runs = map(search_pair.run.run, range(40))
+    seen = [run for run in runs if run.error == error]
+    assert seen
+    for run in seen:
+        table, logged = run.tables[run.wrong], run.log(run.wrong)
+        right = search(table, run.width, run.length_penalty)
+        assert logged[: run.step - 1] == right[: run.step - 1]
+        assert logged[run.step - 1 : run.step] != right[run.step - 1 : run.step]
+
+
+def test_the_score_of_a_hypothesis_counts_its_end():
+    table = {"": {"a": 0.5, EOS: 0.5}}
+    short, long = hypotheses(table, 2)
+    assert score(short, 1.0) == pytest.approx(math.log(0.5))
+    assert score(long, 1.0) == pytest.approx(math.log(0.5) * 6 / 7)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_right_table_of_error_rates_is_that_of_the_exercises(number):
+    run = two_heads.run.run(number)
+    align = load_item("14.align").reference
+    rate = load_item("14.alignment_error_rate").reference
+    shown = make_run("14.compare", number=number)
+    for letter in "AB":
+        rows = zip(*(shown[each][letter] for each in ("weights", "sure", "possible")), strict=True)
+        right = [rate(align(weights), sure, possible) for weights, sure, possible in rows]
+        differ = [abs(a - b) > 1e-6 for a, b in zip(right, shown["rates"][letter], strict=True)]
+        assert any(differ) == (letter == run.wrong)
+        if any(differ):
+            assert differ.index(True) == run.sentence
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_conclusion_about_the_heads_is_true(number):
+    run = which_head.run.run(number)
+    alone, extra = run.alone, run.extra[run.pair].item()
+    first, second = alone.topk(2).values.tolist()
+    stands_out = first > 2 and second < 0.1
+    assert {
+        "sharpest": stands_out and int(alone.argmax()) == run.sharpest,
+        "another": stands_out and int(alone.argmax()) != run.sharpest,
+        "redundant": first < 0.3 and extra > 2,
+        "series": second > 2 and extra < -1.5,
+        "apart": second > 1 and 0.2 < extra < 1,
+        "none": run.losses.max() - run.whole < 0.2,
+    }[run.why]
+    entropies = run.entropies.sort().values
+    assert entropies[1] - entropies[0] > 0.1  # one sees which maps are the sharpest
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_only_one_number_of_a_model_cannot_belong_to_its_size(number):
+    run = two_models.run.run(number)
+    for letter, config in run.configs.items():
+        table = sinusoidal_positions(64, config.d_model)
+        dropped = config.residual_dropout > 0
+        right = {
+            "embeddings_from_normal": lambda x, c=config: abs(x - math.log(c.target_vocab)) < 0.5,
+            "scores_by_width": lambda x, c=config: abs(x - (c.d_model / c.n_heads) ** 0.5) < 1e-3,
+            "positions_without_width": lambda x, t=table: (
+                abs(x - F.cosine_similarity(t[10], t[30], dim=0)) < 1e-4
+            ),
+            "dropout_after_norm": lambda x: x == 0,
+            "encoder_without_dropout": lambda x, d=dropped: (x > 0.5) == d,
+            "pads_as_rows": lambda x: x < 1e-4,
+        }
+        for bug, fits in right.items():
+            value = run.measured[letter][run.rows.index(two_models.ROW_OF[bug])]
+            assert fits(value) == ((letter, bug) != (run.wrong, run.bug)), (letter, bug, value)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_only_one_way_gives_the_reported_number(number):
+    run = trainings.run.run(number)
+    ways = [way for way, x in run.candidates.items() if round(x, 1) == run.reported]
+    assert ways == [run.why]
+    chosen = [int(row.argmax()) for row in run.valid]
+    honest = sum(float(row[n]) for row, n in zip(run.test, chosen, strict=True)) / len(chosen)
+    assert run.candidates["honest"] == pytest.approx(honest)
