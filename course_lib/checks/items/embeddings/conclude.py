@@ -109,9 +109,12 @@ def _picture(run: Parts) -> Axes:
 def _says(run: Parts) -> str:
     shown = {
         "alike": "Both survive the sum.",
-        "token": "In this model, word order is hard to see.",
-        "position": "In this model, it is hard to see which word it is.",
-        "positions_alike": "A norm says nothing about what differs from position to position.",
+        "token": "Rows with standard deviation 1, times √D, do this: word order is then hard "
+        "to see.",
+        "position": "Small rows without the factor √D do this: which word it is is then hard to "
+        "see.",
+        "positions_alike": "A norm says nothing about what differs from position to position; the "
+        "slow columns hardly do.",
         "tokens_alike": "A norm says nothing about what differs from token to token; what all "
         "have in common tells no two of them apart.",
     }[run.shows]
