@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from course_lib.checks.table import TABLE, TOPICS
+from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS
 from course_lib.cli import VERBS
 from tools import ROOT
 from tools.notebooks.course_map import lesson_rows, read_map
@@ -51,7 +51,7 @@ def test_the_hours_of_a_term_follow_from_the_minutes_and_add_up():
     reading = next(n for name, n in hours.items() if name.startswith("lessons, read"))
     working = next(n for name, n in hours.items() if name.startswith("assignments"))
     assert abs(reading - sum(READING.values()) / 60) < 1
-    assert abs(working - 2 * sum(item.minutes for item in ITEMS) / 60) < 1
+    assert abs(working - sum(item.minutes for item in ITEMS) / 60) < 1
 
 
 def test_the_example_of_marks_is_worked_out_right():
@@ -59,7 +59,7 @@ def test_the_example_of_marks_is_worked_out_right():
     weights = [int(weight) for _, weight in rows]
     most = [int(re.search(r"\((\d+) points\)", part)[1]) for part, _ in rows]
     assert sum(weights) == 100
-    students = re.findall(r"^\| (?:Mia|Ben|Ali)[^|]* \|((?: \d+ \|){6})$", TEXT, re.MULTILINE)
+    students = re.findall(r"^\| (?:Mia|Ben|Ali)[^|]* \|((?: \d+ \|){7})$", TEXT, re.MULTILINE)
     assert len(students) == 3
     for row in students:
         *earned, mark = map(int, re.findall(r"\d+", row))
@@ -76,11 +76,21 @@ def test_the_exam_has_twelve_questions_whose_points_add_up():
 
 def test_points_by_kind_are_those_of_the_table_of_items():
     kinds = {kind: sum(item.points for item in ITEMS if item.kind == kind) for kind in KINDS}
-    code = sum(kinds[kind] for kind in ("code", "bug", "cases", "experiment"))
+    code = sum(kinds[kind] for kind in ("code", "bug", "cases"))
+    runs = sum(kinds[kind] for kind in ("experiment", *OWN_NUMBER))
     assert f"code and tests ({code} points)" in TEXT
+    assert f"what a run shows ({runs} points)" in TEXT
     assert f"words ({kinds['written']} points)" in TEXT
     assert f"`11.own_run` ({kinds['run']})" in TEXT
     assert f"Of the {sum(kinds.values())} points" in TEXT
+
+
+@pytest.mark.parametrize("lesson", TOPICS)
+def test_more_than_half_of_the_points_of_each_assignment_need_a_run(lesson):
+    items = [item for item in ITEMS if item.id.startswith(lesson)]
+    runs = [item.points for item in items if item.kind in ("run", "experiment", *OWN_NUMBER)]
+    assert len({item.kind for item in items} & {"run", "experiment", "cases", *OWN_NUMBER}) >= 2
+    assert 2 * sum(runs) > sum(item.points for item in items)
 
 
 KINDS = {item.kind for item in ITEMS}
