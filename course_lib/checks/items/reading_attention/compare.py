@@ -72,10 +72,10 @@ def _make(drawn: random.Random) -> Tables:
 
 
 def _show(run: Tables) -> Outcome:
-    lines = ["alignment error rate of each sentence", "", "sentence  words     A      B"]
+    lines = ["alignment error rate of each sentence", "", "sentence  words (A/B)      A      B"]
     for n in range(SENTENCES):
         words = "/".join(str(len(run.heads[letter][n].weights) - 1) for letter in "AB")
-        lines.append(f"{n:>8}  {words:>5}  {run.rates('A')[n]:.3f}  {run.rates('B')[n]:.3f}")
+        lines.append(f"{n:>8}  {words:>11}  {run.rates('A')[n]:.3f}  {run.rates('B')[n]:.3f}")
     return Outcome(
         text="\n".join(lines),
         values={
