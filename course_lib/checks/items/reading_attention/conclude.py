@@ -86,8 +86,8 @@ run = NumberedRun(
                 "them.",
                 "apart": "Then two heads would cost something alone, and together at least the "
                 "sum of the two.",
-                "none": "Then no number of the table would be much larger than the loss of the "
-                "whole model.",
+                "none": "Then every number of the table would be within a tenth of a nat or two of "
+                "the loss of the whole model.",
             },
         ),
         "extra": Number(
