@@ -86,7 +86,7 @@ run = NumberedRun(
                 "them.",
                 "apart": "Then two heads would cost something alone, and together at least the "
                 "sum of the two.",
-                "none": "Then every number of the table would be within a tenth of a nat or two of "
+                "none": "Then every number of the table would be within about a tenth of a nat of "
                 "the loss of the whole model.",
             },
         ),
