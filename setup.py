@@ -2,6 +2,7 @@
 README on the package page are absolute.
 """
 
+import json
 import re
 import shutil
 import tomllib
@@ -26,8 +27,18 @@ class WithLessons(build_py):
             course = Path(self.build_lib, "course_lib", "course")
             for part in PARTS:
                 shutil.copytree(part, course / part, dirs_exist_ok=True)
+            for solution in (course / "solutions").rglob("*.ipynb"):
+                _clear_outputs(solution)  # whoever opens one runs it
             for name in FOR_ASSISTANTS:
                 shutil.copy(name, course)
+
+
+def _clear_outputs(notebook: Path) -> None:
+    content = json.loads(notebook.read_text("utf-8"))
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    notebook.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def readme() -> str:

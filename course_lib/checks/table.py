@@ -174,7 +174,7 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("13.beam_search", "Keep several hypotheses", "code", 5, 3, 75, 3),
     ("13.cached_step", "Compute nothing twice", "code", 4, 5, 35, 2),
     ("13.bug", "Tokens from nowhere", "bug", 3, 3, 20, 1),
-    ("13.predict", "What a wider beam finds", "predict", 3, 4, 15, 5),
+    ("13.predict", "What a wider beam finds", "predict", 4, 4, 20, 5),
     ("13.compare", "Which beam search is right?", "compare", 4, 4, 20, 7),
     ("13.wider_and_worse", "Wider beam, worse translation", "written", 2, 4, 15, 2),
     ("14.alignment_error_rate", "How wrong is the alignment", "code", 2, 2, 15, 2),

@@ -170,12 +170,16 @@ class NumberedRun(Generic[R]):
         return {}
 
     def run(self, number: int) -> R:
-        """The run of a number."""
+        """The run of a number, made once, on one thread: its tensors are small."""
         if number not in self._made:
-            drawn = random.Random(f"{self.id}/{number}")
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(drawn.getrandbits(32))
-                self._made[number] = self.make(drawn)
+            drawn, threads = random.Random(f"{self.id}/{number}"), torch.get_num_threads()
+            try:
+                torch.set_num_threads(1)
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed(drawn.getrandbits(32))
+                    self._made[number] = self.make(drawn)
+            finally:
+                torch.set_num_threads(threads)
         return self._made[number]
 
 
