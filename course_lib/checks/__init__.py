@@ -13,7 +13,7 @@ from course_lib.checks.engine.compare import short
 from course_lib.checks.engine.item import Item
 from course_lib.checks.items.cases import Versions
 from course_lib.checks.items.experiment import BlackBox
-from course_lib.checks.items.hidden import number_problem
+from course_lib.checks.items.hidden import in_an_answer, number_problem
 from course_lib.checks.items.own_number import NumberedRun, Outcome
 from course_lib.checks.progress import (
     FORMER_IDS,
@@ -136,8 +136,14 @@ def make_run(item_id: str, *, number: int) -> Outcome:
         number: a whole number of your own, which decides what runs.
 
     Raises:
-        CourseError: there is no such item, it asks for something else, or the number is none.
+        CourseError: there is no such item, it asks for something else, the number is none, or an
+            answer calls this.
     """
+    if in_an_answer():
+        raise CourseError(
+            "expected numbers and letters that you have read off a run, and the answer makes a run "
+            "itself, which it cannot when it is graded: write what you found"
+        )
     run = cast(NumberedRun[Any], _module_of(item_id, OWN_NUMBER, "asks about a run").run)
     if problem := number_problem(number):
         raise CourseError(problem)

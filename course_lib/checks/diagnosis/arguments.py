@@ -24,6 +24,8 @@ def positional_names(item: Item, subject: Any = None, *, method: str = "") -> di
     module's are those of the ``method`` that is called, usually ``forward``.
     """
     names = list(inspect.signature(item.use).parameters.values())[1:]  # after the learner's code
+    if not names:  # it takes no arguments
+        return {}
     if names[0].kind is not inspect.Parameter.VAR_POSITIONAL:
         return dict(enumerate(parameter.name for parameter in names))
     code = item.reference

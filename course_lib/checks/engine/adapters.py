@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -23,6 +24,29 @@ class WrongResult(Exception):
 
 class GradientCut(Exception):
     """A learner's result that no parameter gets a gradient from."""
+
+
+class NotData(Exception):
+    """An answer that is to be data, and takes it from a variable of another cell."""
+
+
+def call_for_data(subject: Callable[[], Any]) -> Any:
+    """Call a function that returns data, and nothing that only a run or a box would give.
+
+    Whoever grades makes no run: a variable that holds one would be missing there.
+
+    Raises:
+        NotData: the function reads a variable of the notebook that holds data.
+    """
+    names = getattr(getattr(subject, "__code__", None), "co_names", ())
+    known = getattr(subject, "__globals__", {})
+    for name in names:
+        if name in known and not (callable(known[name]) or isinstance(known[name], ModuleType)):
+            raise NotData(
+                f"expected numbers and letters written into the answer, and yours takes `{name}` "
+                "from another cell, which grading does not run: write what it holds"
+            )
+    return subject()
 
 
 def use_module(

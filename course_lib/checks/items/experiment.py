@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
+from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, short, told
 from course_lib.checks.items.hidden import Hidden, got, hide, many, number_problem
@@ -86,6 +87,7 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
         reference=experiment,
         probes=[Probe(says, lambda _: [Call(())], compare=judged, any_form=True)],
         hints=hints,
+        use=call_for_data,
         shows=lambda answer: _what_each_left(answer, box),
     )
 

@@ -94,7 +94,7 @@ def hide(subject: Callable[..., Any], *, instead: str) -> Callable[..., Any]:
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _in_an_answer():
+        if in_an_answer():
             raise CourseError(
                 f"expected {instead}, and the answer calls what cannot be called when it is graded"
             )
@@ -103,7 +103,7 @@ def hide(subject: Callable[..., Any], *, instead: str) -> Callable[..., Any]:
     return call
 
 
-def _in_an_answer() -> bool:
+def in_an_answer() -> bool:
     """Whether a check is just asking for an answer."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code is not make_call.__code__:

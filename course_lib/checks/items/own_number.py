@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import torch
 
 from course_lib.checks.engine import Call, Item, Probe
+from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, short, told
 from course_lib.checks.items.hidden import got, number_problem
@@ -210,6 +211,7 @@ def own_number_item(run: NumberedRun[Any], *, hints: tuple[str, str, str]) -> It
             )
         ],
         hints=hints,
+        use=call_for_data,
         shows=lambda answer: _shown(answer, run),
     )
 

@@ -183,3 +183,30 @@ def test_a_run_has_a_number(number):
 def test_other_items_have_no_run():
     with pytest.raises(CourseError, match=r"an item that asks about a run \(.*04\.predict"):
         make_run("04.cases", number=1)
+
+
+FOUND = 11.9
+
+
+def taking_from_another_cell():
+    return {"number": 5, "keys": FOUND, "why": "a"}
+
+
+def making_a_run():
+    return {"number": 5, "keys": float(make_run("04.predict", number=5)["d_head"]), "why": "a"}
+
+
+def test_an_answer_that_grading_could_not_read_is_refused_at_home_too():
+    text = str(check("04.predict", taking_from_another_cell))
+    assert "yours takes `FOUND` from another cell, which grading does not run" in text
+    assert "the answer makes a run itself" in str(check("04.predict", making_a_run))
+
+
+def test_an_answer_may_use_modules_and_functions():
+    def number():
+        return 5
+
+    def predict():
+        return right("04.predict", number()) | {"keys": torch.tensor(10.5).item()}
+
+    assert check("04.predict", predict).passed
