@@ -60,8 +60,14 @@ def compare_answer(
     entry = _written_item(item_id)
     if under_nbgrader():
         return Comparison(_named(entry), {}, "A model answer is shown to its author alone.")
-    text = (_saved_answer(entry) if answer is None else answer).strip()
-    if len(text.split()) < FEWEST_WORDS or text == STUB or "### BEGIN SOLUTION" in text:
+    text = (_saved_answer(entry) if answer is None else answer).strip().removeprefix(STUB).strip()
+    words = 0 if "### BEGIN SOLUTION" in text else len(text.split())
+    if 0 < words < FEWEST_WORDS:
+        found = (
+            f"Your answer has {words} words. A model answer is shown from {FEWEST_WORDS} words on."
+        )
+        return Comparison(f"○ {_named(entry)}: not yet", {}, found)
+    if not words:
         return Comparison(
             f"○ {_named(entry)}: not started",
             {},
@@ -178,7 +184,7 @@ def _after(entry: Entry) -> str:
     if marked is None:
         return (
             "What does your answer say that the rubric asks for, and what is missing? When you "
-            f"have decided, mark it: `{how}`, in halves up to {entry.points}. Your progress counts "
+            f"have decided, mark it in a cell of your own: `{how}`, in halves up to {entry.points}. Your progress counts "
             "it as your own mark."
         )
     return f"By your own mark: {marked:g} of {entry.points} points. To change it: `{how}`."

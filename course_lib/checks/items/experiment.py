@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import random
 import string
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
-from course_lib.checks.engine.compare import Difference, short, told
-from course_lib.checks.items.hidden import Hidden, got, hide, many, number_problem
+from course_lib.checks.engine.compare import Difference, first_difference, short, told
+from course_lib.checks.items.hidden import (
+    RUNS,
+    Hidden,
+    got,
+    hide,
+    many,
+    number_problem,
+    two_numbers,
+)
 from course_lib.errors import CourseError
 
-_made: Counter[tuple[str, int]] = Counter()  # calls of each box, by item and number
+# The arguments with which each box was called, by item and number. A cell may be run again.
+_made: defaultdict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)
 _KEYS = ("number", "error", "calls")
 
 
@@ -55,15 +66,24 @@ class BlackBox(Hidden):
             raise CourseError(problem)
         subject = self.subject(self.error_of(number))
 
-        def within_budget(*arguments: Any) -> Any:
+        named = signature(self.right or self.of.reference)
+
+        def within_budget(*args: Any, **kwargs: Any) -> Any:
+            try:
+                arguments = named.bind(*args, **kwargs).args
+            except TypeError as error:
+                raise CourseError(f"expected the arguments of {named}: {error}") from None
             if problem := self.problem_of(arguments):
                 raise CourseError(f"expected {problem}, got {got(arguments)}; this call is free")
-            if _made[self.of.id, number] == self.most_calls:
+            made = _made[self.of.id, number]
+            if any(first_difference(each, arguments, tolerance=0.0) is None for each in made):
+                return subject(*arguments)
+            if len(made) == self.most_calls:
                 raise CourseError(
                     f"expected at most {many(self.most_calls, 'call')}, and this is one more: what "
                     "do those that you have made rule out? A new experiment takes another number"
                 )
-            _made[self.of.id, number] += 1
+            made.append(deepcopy(arguments))
             return subject(*arguments)
 
         return hide(within_budget, instead="the number, the error and the calls")
@@ -72,14 +92,17 @@ class BlackBox(Hidden):
 def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str]) -> Item:
     """The item that asks which error the box has, and for the calls that show it."""
 
-    def experiment() -> dict[str, Any]:
+    def experiment() -> list[dict[str, Any]]:
         """An answer of the right form."""
-        return {"number": 0, "error": "a", "calls": []}
+        return [{"number": number, "error": "a", "calls": []} for number in range(RUNS)]
 
     def judged(
         calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
     ) -> Difference | None:
-        return _no_experiment(answers[0].value, box) or _shown(answers[0].value, box)
+        if problem := two_numbers(answers[0].value, _KEYS):
+            return told(problem)
+        found = (_no_experiment(each, box) or _shown(each, box) for each in answers[0].value)
+        return next((difference for difference in found if difference), None)
 
     says = "only the error that is named gives what the box gives in these calls"
     return Item(
@@ -88,7 +111,7 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
         probes=[Probe(says, lambda _: [Call(())], compare=judged, any_form=True)],
         hints=hints,
         use=call_for_data,
-        shows=lambda answer: _what_each_left(answer, box),
+        shows=lambda answer: " ".join(_what_each_left(each, box) for each in answer),
     )
 
 
@@ -100,16 +123,12 @@ def _what_each_left(answer: dict[str, Any], box: BlackBox) -> str:
         gives = box.answer(box.error_of(answer["number"]), each)
         left = [name for name in left if not box.differ(gives, box.answer(name, each))]
         counts.append(f"call {len(counts) + 1} left {len(left)}")
-    return f"Of {len(box.wrong)} errors, {', '.join(counts)}."
+    named = box.wrong[box.letters[answer["error"]]]
+    return f"Number {answer['number']}: of {len(box.wrong)} errors, {', '.join(counts)}: {named}."
 
 
-def _no_experiment(answer: Any, box: BlackBox) -> Difference | None:
+def _no_experiment(answer: dict[str, Any], box: BlackBox) -> Difference | None:
     """What keeps an answer from being an experiment."""
-    wanted = f"a dict with the keys {', '.join(_KEYS)}"
-    if not isinstance(answer, dict) or set(answer) != set(_KEYS):
-        return Difference("type", expected=wanted, got=got(answer))
-    if problem := number_problem(answer["number"]):
-        return told(problem)
     if not isinstance(answer["error"], str) or answer["error"] not in box.letters:
         listed = f"the letter of an error, {', '.join(box.letters)}"
         return Difference("value", expected=listed, got=short(answer["error"]))
@@ -134,15 +153,15 @@ def _shown(answer: dict[str, Any], box: BlackBox) -> Difference | None:
 
     if call := rules_out(named):
         return told(
-            f"Call {call} tells against {answer['error']}: with that error it would have given "
-            "something else than your box gave."
+            f"Number {answer['number']}: call {call} tells against {answer['error']}. With that "
+            "error it would have given something else than your box gave."
         )
     left = [letter for letter, name in box.letters.items() if name != named and not rules_out(name)]
     if not rules_out(""):
         left.append("a function without an error")
     if left:
         return told(
-            f"Your calls are explained as well by {', '.join(left)}. Which call would tell them "
-            f"from {answer['error']}?"
+            f"Number {answer['number']}: your calls are explained as well by {', '.join(left)}. "
+            f"Which call would tell them from {answer['error']}?"
         )
     return None

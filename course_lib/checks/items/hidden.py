@@ -111,9 +111,35 @@ def in_an_answer() -> bool:
     return frame is not None
 
 
+RUNS = 2  # of numbers of one's own: one run alone may be guessed, or be luck
+
+
 def got(value: Any) -> str:
     """A value as a report shows it."""
-    return short(value) if isinstance(value, (list, tuple)) else described(value)
+    if isinstance(value, (list, tuple, str, int, float)):
+        return short(value)
+    return described(value)
+
+
+def two_numbers(answer: Any, keys: Sequence[str], optional: Sequence[str] = ()) -> str:
+    """What keeps an answer from being a dict for each of two numbers; "" if nothing does."""
+    wanted = f"a list of two dicts, for two numbers of yours, each with the keys {', '.join(keys)}"
+    if not isinstance(answer, (list, tuple)) or len(answer) != RUNS:
+        many = f"{len(answer)} of them" if isinstance(answer, (list, tuple)) else got(answer)
+        return f"Expected {wanted}, got {many}."
+    for each in answer:
+        if not isinstance(each, dict):
+            return f"Expected {wanted}, got {got(each)} as one of them."
+        missing = [key for key in keys if key not in each]
+        other = [key for key in each if key not in (*keys, *optional)]
+        if missing or other:
+            what = f"{', '.join(missing)} missing" if missing else f"also {short(other[0])}"
+            return f"Expected {wanted}; one of yours has {what}."
+        if problem := number_problem(each["number"]):
+            return problem
+    if answer[0]["number"] == answer[1]["number"]:
+        return f"Expected two numbers, got {got(answer[0]['number'])} twice."
+    return ""
 
 
 def number_problem(number: Any) -> str:

@@ -1,9 +1,10 @@
 """Questions about a run that each learner's own number decides.
 
-Three kinds of items ask them. In "predict", one says what will come, runs it, and explains the
-result. In "compare", one of two runs is right, and the other has an error. In "conclude", a
-conclusion is to be drawn from numbers, or put right. The run has the answer, and no number is
-easier than another. What was predicted is never judged: a notebook cannot show when it was typed.
+Three kinds of items ask them, of two numbers each: a guess may be right once. In "predict", one
+says what will come, runs it, and explains the result. In "compare", one of two runs is right, and
+the other has an error. In "conclude", a conclusion is to be drawn from numbers, or put right. The
+run has the answer, and no number is easier than another. What was predicted is never judged: a
+notebook cannot show when it was typed.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, short, told
-from course_lib.checks.items.hidden import got, number_problem
+from course_lib.checks.items.hidden import RUNS, got, two_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +119,7 @@ class Choice(Generic[R]):
 
     def wrong(self, run: R, answer: Any) -> str:
         name = self.names[answer]
-        return "" if name == self.right(run) else f"{answer} isn't it. {self.look[name]}"
+        return "" if name == self.right(run) else f"it isn't {answer}. {self.look[name]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,15 +189,17 @@ class NumberedRun(Generic[R]):
 def own_number_item(run: NumberedRun[Any], *, hints: tuple[str, str, str]) -> Item:
     """The item that asks the questions."""
 
-    def answers() -> dict[str, Any]:
+    def answers() -> list[dict[str, Any]]:
         """An answer of the right form."""
-        return {"number": 0} | dict.fromkeys(run.questions)
+        return [{"number": number} | dict.fromkeys(run.questions) for number in range(RUNS)]
 
     def judged(
         calls: Sequence[Call], expected: Sequence[Answer], received: Sequence[Answer]
     ) -> Difference | None:
         answer = received[0].value
-        problem = _problem(answer, run) or _wrong(answer, run)
+        problem = two_numbers(answer, ["number", *run.questions], [PREDICTED])
+        for each in () if problem else map(_plain, answer):
+            problem = problem or _problem(each, run) or _wrong(each, run)
         return told(problem) if problem else None
 
     answers.__name__ = run.id.split(".")[1]
@@ -204,7 +208,7 @@ def own_number_item(run: NumberedRun[Any], *, hints: tuple[str, str, str]) -> It
         reference=answers,
         probes=[
             Probe(
-                "the answer is what the run of your number shows",
+                "the answers are what the runs of your two numbers show",
                 lambda _: [Call(())],
                 compare=judged,
                 any_form=True,
@@ -216,18 +220,16 @@ def own_number_item(run: NumberedRun[Any], *, hints: tuple[str, str, str]) -> It
     )
 
 
-def _problem(answer: Any, run: NumberedRun[Any]) -> str:
-    """What keeps an answer from having the right form."""
-    wanted = ["number", *run.questions]
-    if not isinstance(answer, dict):
-        return f"Expected a dict with the keys {', '.join(wanted)}, got {got(answer)}."
-    missing = [key for key in wanted if key not in answer]
-    other = [key for key in answer if key not in (*wanted, PREDICTED)]
-    if missing or other:
-        what = f"{', '.join(missing)} missing" if missing else f"also {short(other[0])}"
-        return f"Expected a dict with the keys {', '.join(wanted)}; your answer has {what}."
-    if problem := number_problem(answer["number"]):
-        return problem
+def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer with numbers in place of tensors without axes."""
+    return {
+        key: value.item() if isinstance(value, Tensor) and not value.ndim else value
+        for key, value in answer.items()
+    }
+
+
+def _problem(answer: Mapping[str, Any], run: NumberedRun[Any]) -> str:
+    """What keeps the answer about one run from having the right form."""
     for key, question in run.questions.items():
         if not question.fits(answer[key]):
             return f"Expected as {key} {question.form()}, got {got(answer[key])}."
@@ -235,17 +237,24 @@ def _problem(answer: Any, run: NumberedRun[Any]) -> str:
 
 
 def _wrong(answer: Mapping[str, Any], run: NumberedRun[Any]) -> str:
-    """What the run tells against an answer of the right form."""
+    """What a run tells against an answer of the right form."""
     made = run.run(answer["number"])
-    looks = (question.wrong(made, answer[key]) for key, question in run.questions.items())
-    return next(filter(None, looks), "")
+    for key, question in run.questions.items():
+        if look := question.wrong(made, answer[key]):
+            return f"Number {answer['number']}, {key}: {look}"
+    return ""
 
 
 def _shown(answer: Any, run: NumberedRun[Any]) -> str:
-    """One sentence for whoever has answered, with what was predicted, if it was a number."""
-    sentence = run.says(run.run(answer["number"]))
-    predicted = answer.get(PREDICTED)
-    return f"{sentence} You predicted {predicted:g}." if is_number(predicted) else sentence
+    """A sentence on each run for whoever has answered, with what was predicted, if a number."""
+    sentences = []
+    for each in answer:
+        predicted = _plain(each).get(PREDICTED)
+        numbers = predicted if isinstance(predicted, (list, tuple)) else [predicted]
+        listed = ", ".join(f"{number:g}" for number in numbers if is_number(number))
+        ending = f" You predicted {listed}." if listed else ""
+        sentences.append(f"Number {each['number']}: {run.says(run.run(each['number']))}{ending}")
+    return " ".join(sentences)
 
 
 def is_number(value: Any) -> bool:

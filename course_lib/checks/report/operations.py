@@ -38,7 +38,7 @@ class _Counter(TorchFunctionMode):
 
 @usual_defaults()
 def compare_operations(diagnosis: Diagnosis) -> str:
-    """A sentence on a function that passes, "" on a class, and where there are no tensors."""
+    """A sentence on a function that passes; "" on a class, and without tensors or a difference."""
     item, subject = diagnosis.item, diagnosis.subject
     if not (inspect.isfunction(subject) and inspect.isfunction(item.reference)):
         return ""
@@ -53,7 +53,7 @@ def compare_operations(diagnosis: Diagnosis) -> str:
         answer = ask(function, diagnosis.trials[0].calls[0], use, seconds=SECONDS)
         counted.append(0 if answer.failure else counter.made)
     theirs, ours = counted
-    if not theirs or not ours:
+    if not theirs or not ours or theirs == ours:
         return ""
     made = f"{theirs} operation{'s' * (theirs > 1)} on tensors"
     sentence = f"In the first test your code makes {made}, and the course's {ours}."
