@@ -184,7 +184,7 @@ def _after(entry: Entry) -> str:
     if marked is None:
         return (
             "What does your answer say that the rubric asks for, and what is missing? When you "
-            f"have decided, mark it in a cell of your own: `{how}`, in halves up to {entry.points}. Your progress counts "
-            "it as your own mark."
+            f"have decided, mark it in a cell of your own: `{how}`, in halves up to "
+            f"{entry.points}. Your progress counts it as your own mark."
         )
     return f"By your own mark: {marked:g} of {entry.points} points. To change it: `{how}`."

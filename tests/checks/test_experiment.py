@@ -35,11 +35,20 @@ MIXED = (
 )
 ALL = [MIXED, SHORTER]
 LETTER = {name: letter for letter, name in box.letters.items()}
-NUMBER_OF = {box.error_of(number): number for number in range(200)}
+NUMBERS_OF = {
+    error: [number for number in range(200) if box.error_of(number) == error] for error in box.wrong
+}
 
 
-def answer(error, calls):
-    return {"number": NUMBER_OF[error], "error": LETTER[error], "calls": calls}
+def answer(error, calls, **changed):
+    """Answers about two numbers whose boxes have the same error, the second one as it must be."""
+    first, second = NUMBERS_OF[error][:2]
+    good = {"number": second, "error": LETTER[error], "calls": ALL}
+    return [{"number": first, "error": LETTER[error], "calls": calls} | changed, good]
+
+
+def checked(returned):
+    return check(ITEM, lambda: returned)
 
 
 def test_each_error_is_known_to_the_item_and_comes_as_often_as_another():
@@ -51,26 +60,22 @@ def test_each_error_is_known_to_the_item_and_comes_as_often_as_another():
 
 @pytest.mark.parametrize("error", box.wrong)
 def test_two_good_calls_show_each_error_and_no_other_answer_passes(error):
-    passed = [
-        letter
-        for letter in box.letters
-        if check(ITEM, lambda letter=letter: answer(error, ALL) | {"error": letter}).passed
-    ]
+    passed = [letter for letter in box.letters if checked(answer(error, ALL, error=letter)).passed]
     assert passed == [LETTER[error]]
 
 
 def test_what_else_would_explain_the_calls_is_named():
-    report = check(ITEM, lambda: answer("no_brevity_penalty", [LONGER]))
+    report = checked(answer("no_brevity_penalty", [LONGER]))
     assert not report.passed
     assert "as well by a, b, i, a function without an error" in str(report)
-    report = check(ITEM, lambda: answer("no_brevity_penalty", [LONGER, SHORTER]))
+    report = checked(answer("no_brevity_penalty", [LONGER, SHORTER]))
     assert "as well by d." not in str(report)
     assert report.passed
 
 
 def test_an_error_that_a_call_rules_out_is_told_with_that_call():
-    report = check(ITEM, lambda: answer("recall", [TWO, LONGER]) | {"error": LETTER["smoothed"]})
-    assert "Call 2 tells against" in str(report)
+    report = checked(answer("recall", [TWO, LONGER], error=LETTER["smoothed"]))
+    assert "call 2 tells against" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -95,11 +100,11 @@ def test_an_error_that_a_call_rules_out_is_told_with_that_call():
         ({"calls": [([["a", 1]], [["a", "b"]])]}, "a sentence as a list of words"),
         ({"calls": [(corpus("a", "b"), corpus("a"))]}, "one reference for each"),
         ({"calls": [(corpus("a " * 200), corpus("a"))]}, "at most 120 numbers or words"),
-        ({"more": 1}, "a dict with the keys number, error, calls"),
+        ({"more": 1}, "each with the keys number, error, calls"),
     ],
 )
 def test_what_is_no_experiment_is_told_in_a_sentence(changed, message):
-    report = check(ITEM, lambda: answer("recall", ALL) | changed)
+    report = checked(answer("recall", ALL, **changed))
     assert not report.passed
     assert message in str(report)
 
@@ -112,19 +117,22 @@ def test_an_answer_of_another_form_is_told(value):
 
 def test_after_the_budget_the_box_is_closed_and_that_of_another_number_is_not():
     closed = black_box(ITEM, number=3)
-    for _ in range(box.most_calls):
+    for arguments in (LONGER, LONGER, SHORTER, SMALL):
         with pytest.raises(CourseError, match="this call is free"):
             closed("a b", "a b")
-        closed(*LONGER)
+        closed(*arguments)
     for again in (closed, black_box(ITEM, number=3)):
         with pytest.raises(CourseError, match="at most 3 calls"):
-            again(*LONGER)
+            again(*TWO)
+        assert again(*LONGER) == closed(hypotheses=LONGER[0], references=LONGER[1])
+        with pytest.raises(CourseError, match="expected the arguments of"):
+            again(LONGER[0], reference=LONGER[1])
     assert black_box(ITEM, number=4)(*LONGER) > 0
 
 
 def test_an_answer_does_not_call_the_box():
     open_box = black_box(ITEM, number=3)
-    report = check(ITEM, lambda: {"number": 3, "error": "a", "calls": [open_box(*LONGER)]})
+    report = checked(answer("recall", [open_box(*LONGER)]))
     assert "when it is graded" in str(report)
 
 
@@ -197,20 +205,20 @@ def test_each_experiment_has_good_calls_here():
 def test_every_error_can_be_shown_within_the_budget(item_id):
     here = _module(item_id).box
     assert len(GOOD[item_id]) <= here.most_calls
-    numbers = {here.error_of(number): number for number in range(200)}
     for letter, name in here.letters.items():
-        shown = {"number": numbers[name], "error": letter, "calls": GOOD[item_id]}
-        assert check(item_id, lambda shown=shown: shown).passed, name
+        numbers = [number for number in range(200) if here.error_of(number) == name][:2]
+        shown = [{"number": n, "error": letter, "calls": GOOD[item_id]} for n in numbers]
+        report = check(item_id, lambda shown=shown: shown)
+        assert report.passed, name
+        assert f"left 1: {here.wrong[name]}" in str(report)
 
 
 @pytest.mark.parametrize("item_id", BAD)
 def test_arguments_that_the_function_does_not_take_are_told_one_by_one(item_id):
     for arguments in BAD[item_id]:
-        report = check(item_id, lambda each=arguments: ONE | {"calls": [each]})
+        both = [{"number": n, "error": "a", "calls": [arguments]} for n in (1, 2)]
+        report = check(item_id, lambda both=both: both)
         assert not report.passed and "in call 1" in str(report), arguments
-
-
-ONE = {"number": 1, "error": "a"}
 
 
 @pytest.mark.parametrize("item_id", GOOD)

@@ -5,8 +5,8 @@
 
 Reading: 110 words a minute, as in lessons. Writing: two minutes a line of the solution's code, or
 half a minute a line of code with a bug, or a minute for twenty words of a model answer. Tries and
-thought: four minutes for each point of difficulty. Rounded to five minutes. An item about a run of
-one's own takes as long as training takes, which no formula knows.
+thought: four minutes for each point of difficulty, and five for a second run. Rounded to five
+minutes. An item about a run of one's own takes as long as training takes, which no formula knows.
 """
 
 import argparse
@@ -15,12 +15,12 @@ import re
 import sys
 from pathlib import Path
 
-from course_lib.checks.table import TABLE, TOPICS, Entry
+from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS, Entry
 from tools import ROOT
 
 TABLE_FILE = ROOT / "course_lib" / "checks" / "table.py"
 WORDS_READ, WORDS_WRITTEN = 110, 20  # a minute
-LINE_WRITTEN, LINE_READ, TRIES = 2.0, 0.5, 4.0  # minutes
+LINE_WRITTEN, LINE_READ, TRIES, SECOND_RUN = 2.0, 0.5, 4.0, 5.0  # minutes
 _SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 
 
@@ -50,6 +50,8 @@ def item_minutes(entry: Entry) -> int:
         minutes += LINE_READ * len(cells["code"].splitlines())
     elif entry.kind == "written":
         minutes += len(solution.split("**Rubric**")[0].split()) / WORDS_WRITTEN
+    elif entry.kind in ("experiment", *OWN_NUMBER):
+        minutes += SECOND_RUN
     return max(5, 5 * round(minutes / 5))
 
 

@@ -21,7 +21,6 @@ from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, first_difference, short, told
 from course_lib.checks.items.hidden import (
-    RUNS,
     Hidden,
     got,
     hide,
@@ -94,7 +93,7 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
 
     def experiment() -> list[dict[str, Any]]:
         """An answer of the right form."""
-        return [{"number": number, "error": "a", "calls": []} for number in range(RUNS)]
+        return [{"number": number, "error": "a", "calls": []} for number in (0, 1)]
 
     def judged(
         calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]

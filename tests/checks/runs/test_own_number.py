@@ -1,6 +1,7 @@
 """Questions about a run that one's own number decides: what every such item must hold to."""
 
 import json
+import math
 import re
 import time
 from collections import Counter
@@ -25,6 +26,11 @@ def _progress_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
 
 
+def both(item_id, first, second=6, **changed):
+    """The right answers for two numbers, with something changed in the first."""
+    return [right(item_id, first) | changed, right(item_id, second)]
+
+
 def right(item_id, number):
     """The right answer for a number."""
     run = _module(item_id).run
@@ -46,7 +52,7 @@ def task_of(item_id):
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_what_a_run_shows_passes_and_says_something_true(item_id):
     for number in range(4):
-        report = check(item_id, lambda number=number: right(item_id, number))
+        report = check(item_id, lambda number=number: both(item_id, number))
         assert report.passed, str(report)
         assert "What it shows" in str(report)
 
@@ -63,8 +69,11 @@ def test_no_other_letter_and_no_other_number_passes(item_id):
             step = max(1.5 * question.within, 1)
             others = [good[key] + step, good[key] - step, -good[key] - step]
         for other in others:
-            report = check(item_id, lambda key=key, other=other: good | {key: other})
-            assert not report.passed, f"{key}: {other}"
+            wrong = [good | {key: other}, right(item_id, 6)]
+            for answers in (wrong, wrong[::-1]):
+                report = check(item_id, lambda answers=answers: answers)
+                assert not report.passed, f"{key}: {other}"
+                assert f"Number 5, {key}: " in str(report)
 
 
 @pytest.mark.parametrize("item_id", ITEMS)
@@ -147,31 +156,52 @@ def test_the_task_lists_each_choice_as_the_check_has_it(item_id):
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_what_is_no_answer_is_told_in_a_sentence(item_id):
     good = right(item_id, 5)
+    other = right(item_id, 6)
     for changed, message in [
         ({"number": -1}, "a whole number of your own"),
         ({"number": True}, "a whole number of your own"),
         ({"number": 10**30}, "a whole number of your own"),
-        ({"more": 1}, "your answer has also"),
-        *(({key: each}, f"Expected as {key}") for key in good for each in ([], None, float("nan"))),
+        ({"number": 6}, "Expected two numbers, got 6 twice"),
+        ({"more": 1}, "one of yours has also"),
+        *(
+            ({key: each}, f"Expected as {key}")
+            for key in good
+            for each in ([], None, float("nan"), "Z")
+        ),
     ]:
-        report = check(item_id, lambda changed=changed: good | changed)
+        report = check(item_id, lambda changed=changed: [good | changed, other])
         assert not report.passed
         assert message in str(report), (changed, str(report))
     for key in good:
         missing = {k: v for k, v in good.items() if k != key}
-        report = check(item_id, lambda missing=missing: missing)
+        report = check(item_id, lambda missing=missing: [other, missing])
         assert not report.passed and f"{key} missing" in str(report)
-    for answer in (None, [], 3, "a", {}):
+    for answer in (None, [], 3, "a", {}, good, [good], [good, other, good], [good, 3]):
         report = check(item_id, lambda answer=answer: answer)
-        assert not report.passed and "dict with the keys" in str(report)
+        assert not report.passed and "a list of two dicts" in str(report)
 
 
-@pytest.mark.parametrize("predicted", [0, 12.5, None, "many", float("inf"), [1]])
-def test_a_prediction_is_never_judged(predicted):
-    good = right("04.predict", 5)
-    report = check("04.predict", lambda: good | {"predicted": predicted})
+@pytest.mark.parametrize(
+    ("predicted", "told"),
+    [
+        (0, "You predicted 0."),
+        (12.5, "You predicted 12.5."),
+        ([3, 11], "You predicted 3, 11."),
+        (None, ""),
+        ("many", ""),
+        (float("inf"), ""),
+        ([[1]], ""),
+    ],
+)
+def test_a_prediction_is_never_judged(predicted, told):
+    report = check("04.predict", lambda: both("04.predict", 5, predicted=predicted))
     assert report.passed
-    assert ("You predicted" in str(report)) == (predicted in (0, 12.5))
+    assert told in str(report) and ("You predicted" in str(report)) == bool(told)
+
+
+def test_a_tensor_without_axes_is_a_number():
+    keys = torch.tensor(right("04.predict", 5)["keys"])
+    assert check("04.predict", lambda: both("04.predict", 5, keys=keys)).passed
 
 
 @pytest.mark.parametrize("number", [-1, 1.5, "3", None, True, 10**13])
@@ -189,11 +219,12 @@ FOUND = 11.9
 
 
 def taking_from_another_cell():
-    return {"number": 5, "keys": FOUND, "why": "a"}
+    return [{"number": 5, "keys": FOUND, "why": "a"}, {"number": 6, "keys": FOUND, "why": "a"}]
 
 
 def making_a_run():
-    return {"number": 5, "keys": float(make_run("04.predict", number=5)["d_head"]), "why": "a"}
+    keys = float(make_run("04.predict", number=5)["d_head"])
+    return [{"number": 5, "keys": keys, "why": "a"}]
 
 
 def test_an_answer_that_grading_could_not_read_is_refused_at_home_too():
@@ -207,6 +238,6 @@ def test_an_answer_may_use_modules_and_functions():
         return 5
 
     def predict():
-        return right("04.predict", number()) | {"keys": torch.tensor(10.5).item()}
+        return [right("04.predict", math.floor(number())), right("04.predict", 6)]
 
     assert check("04.predict", predict).passed
