@@ -23,7 +23,7 @@ from tools.notebooks.notebook_normal_form import read, to_bytes
 
 ITEM_ID = re.compile(r"(\d\d)\.([a-z][a-z0-9]*(?:_[a-z0-9]+)*)")
 ROW = (
-    '    ("{item_id}", "FILL IN: a title", "code", 2, 4, 10, 2),'
+    '    ("{item_id}", "FILL IN: a title", "{kind}", 2, 4, 10, 2),'
     "  # FILL IN: difficulty, importance, minutes, points\n"
 )
 

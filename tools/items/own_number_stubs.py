@@ -87,11 +87,14 @@ One of these sentences is true of your run:
     "hints": Template("`make exercises` writes the item's hints here."),
     "import": Template("from course_lib.checks import make_run"),
     "answer": Template('''\
-def $name() -> dict[str, object]:
-    """Your number, and what its run shows."""
+def $name() -> list[dict[str, object]]:
+    """Your numbers, and what their runs show."""
     ### BEGIN SOLUTION
     # FILL IN: what the run of number 0 shows, and how one sees it.
-    return {"number": 0, "most": 8, "why": "b"}
+    return [
+        {"number": 0, "most": 8, "why": "b"},
+        {"number": 1, "most": 8, "why": "b"},  # FILL IN: the same of another number
+    ]
     ### END SOLUTION'''),
     "check": Template('check("$item_id", $name)'),
 }

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+from course_lib.checks import TABLE
 from course_lib.errors import CourseError
 from course_lib.grading.marks.class_marks import Assignment, ItemMark, Mark
 from course_lib.grading.reports.roster import Roster, column
@@ -47,7 +48,7 @@ def _points_by_student(
 def csv_rows(assignments: Sequence[Assignment], roster: Roster | None) -> Rows:
     """A row for each student and item, with all that is known: for your own evaluation."""
     header: list[Cell] = ["student", "assignment", "item", "title", "points", "max_points"]
-    rows = [[*header, "by_person", "status", "misconceptions", "handed_in", "flags"]]
+    rows = [[*header, "kind", "by_person", "status", "misconceptions", "handed_in", "flags"]]
     for assignment in assignments:
         for mark in assignment.marks:
             rows += [_csv_row(mark, item) for item in mark.items]
@@ -63,6 +64,7 @@ def _csv_row(mark: Mark, item: ItemMark) -> list[Cell]:
         item.title,
         item.points,
         item.most,
+        TABLE[item.id].kind if item.id in TABLE else "",
         "yes" if item.by_person else "no",
         result.status if result else "could not be read",
         ", ".join(result.misconceptions) if result else "",

@@ -110,6 +110,8 @@ def test_the_general_format_has_a_row_for_each_item_and_opens_in_a_spreadsheet(f
     assert ["'=cmd()", "06_masks", "06.causal_mask", "Mask the future", "0.0"] in [
         row[:5] for row in items
     ]
+    kinds = {(row[header.index("item")], row[header.index("kind")]) for row in items}
+    assert ("06.causal_mask", "code") in kinds
 
 
 def test_gradescope_gets_a_file_for_each_student_with_plain_text(folder):

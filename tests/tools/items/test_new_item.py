@@ -102,7 +102,7 @@ right = [
 ]
 cells = read(SOLUTIONS / "06_masks" / "masks.ipynb").cells
 print(json.dumps({
-    "passed": [check("06.conclude", lambda each=each: each).passed for each in right],
+    "passed": [check("06.conclude", lambda two=two: two).passed for two in zip(right, right[1:])],
     "kind": TABLE["06.conclude"].kind,
     "roles": [c.id.rpartition("-")[2] for c in cells if c.id.startswith("06-conclude")],
 }))
@@ -118,7 +118,7 @@ def test_the_stubs_of_a_question_about_a_run_work(copy):
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told == {
-        "passed": [True] * 5,
+        "passed": [True] * 4,
         "kind": "conclude",
         "roles": ["task", "hints", "import", "answer", "check"],
     }
