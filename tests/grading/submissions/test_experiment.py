@@ -17,6 +17,11 @@ def right():
     calls = [([longer], [reference]), ([reference, short], [reference, short])]
     return {"number": 1, "error": "b", "calls": calls}
 
+OTHER = {"number": 29, "error": "e", "calls": right()["calls"]}
+
+def two(first):
+    return [first, OTHER]
+
 box = black_box("12.experiment", number=1)
 turn = []
 
@@ -27,19 +32,21 @@ class Any(str):
         return hash("a")
 """
 RETURNED = {
-    "another error": "right() | {'error': 'c'}",
-    "another number": "right() | {'number': 2}",
-    "one call": "right() | {'calls': right()['calls'][:1]}",
-    "four calls": "right() | {'calls': 2 * right()['calls']}",
-    "no calls": "right() | {'calls': []}",
-    "what the box gives": "right() | {'calls': [box(['a'], ['a'])]}",
-    "every letter": "right() | {'error': 'abcdefghi'}",
-    "a letter like any": "right() | {'error': Any('c')}",
-    "a number without end": "right() | {'number': 10**5000}",
-    "words without end": "right() | {'calls': [([['a'] * 10**6], [['a']])]}",
-    "a word without end": "right() | {'calls': [([['a' * 10**8]], [['a']])]}",
-    "another error at each call": "right() | {'error': 'bcdefghia'[turn.append(1) or len(turn)]}",
+    "another error": "two(right() | {'error': 'c'})",
+    "another number": "two(right() | {'number': 2})",
+    "one call": "two(right() | {'calls': right()['calls'][:1]})",
+    "four calls": "two(right() | {'calls': 2 * right()['calls']})",
+    "no calls": "two(right() | {'calls': []})",
+    "what the box gives": "two(right() | {'calls': [box(['a'], ['a'])]})",
+    "every letter": "two(right() | {'error': 'abcdefghi'})",
+    "a letter like any": "two(right() | {'error': Any('c')})",
+    "a number without end": "two(right() | {'number': 10**5000})",
+    "words without end": "two(right() | {'calls': [([['a'] * 10**6], [['a']])]})",
+    "a word without end": "two(right() | {'calls': [([['a' * 10**8]], [['a']])]})",
+    "another error each time": "two(right() | {'error': 'bcdefghia'[turn.append(1) or len(turn)]})",
     "a text": "'number 1, error b'",
+    "one number alone": "right()",
+    "one number twice": "[right(), right()]",
 }
 
 
@@ -65,7 +72,7 @@ def with_experiment(notebook, returned):
 def test_an_experiment_that_shows_the_error_earns_its_points(
     graded, notebook_of_12, only_experiment
 ):
-    result = graded(with_experiment(notebook_of_12, "right()"), only_experiment)
+    result = graded(with_experiment(notebook_of_12, "two(right())"), only_experiment)
     assert points(result) == in_full("12.experiment")
 
 

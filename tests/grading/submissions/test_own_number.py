@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.checks import _module
 from course_lib.grading.submissions.exercise import load_exercise
+from tests.checks.runs.test_own_number import right
 from tests.grading.notebooks_to_hand_in import ROOT, answered, points, with_cell
 
 ITEM = "04.predict"
@@ -17,10 +17,14 @@ import torch
 from course_lib.checks import make_run
 
 KEYS, WHY = {keys!r}, {why!r}
+OTHER = {other!r}
 turn = []
 
 def right():
     return {{"number": {number}, "keys": KEYS, "why": WHY}}
+
+def two(first):
+    return [first, OTHER]
 
 class Letter(str):
     def __eq__(self, other):
@@ -44,6 +48,12 @@ class Number(int):
     def __hash__(self):
         return {number}
 
+class Long(list):
+    def __iter__(self):
+        return iter([right(), OTHER])
+    def __getitem__(self, index):
+        return [right(), OTHER][index]
+
 class Answer(dict):
     def __getitem__(self, key):
         return right()[key]
@@ -51,37 +61,43 @@ class Answer(dict):
         return True
 """
 RETURNED = {
-    "no number": "{'keys': KEYS, 'why': WHY}",
-    "another number": "right() | {'number': 6}",
-    "a number with a point": "right() | {'number': 5.0}",
-    "a number below zero": "right() | {'number': -1}",
-    "a number without end": "right() | {'number': 10**5000}",
-    "true as a number": "right() | {'number': True}",
-    "all letters": "right() | {'why': 'abcd'}",
-    "a list of letters": "right() | {'why': list('abcd')}",
-    "no letter": "right() | {'why': ''}",
-    "a letter in capitals": "right() | {'why': WHY.upper()}",
-    "the sentence": "right() | {'why': 'the scores were not divided'}",
-    "a letter equal to all": "right() | {'why': Letter('z')}",
-    "a number equal to all": "right() | {'keys': Near(99.0)}",
-    "a number of one's own equal to all": "right() | {'number': Number(6)}",
-    "no measurement": "right() | {'keys': float('nan')}",
-    "an endless measurement": "right() | {'keys': float('inf')}",
-    "a measurement of another": "right() | {'keys': KEYS + 0.5}",
-    "a measurement in words": "right() | {'keys': str(KEYS)}",
-    "a tensor of measurements": "right() | {'keys': torch.linspace(1, 16, 1000)}",
-    "a tensor that is true of all": "right() | {'keys': torch.tensor(float('nan'))}",
-    "a complex measurement": "right() | {'keys': complex(KEYS, 1)}",
-    "true as a measurement": "right() | {'keys': True}",
-    "a dict that has everything": "Answer()",
-    "a dict in a list": "[right()]",
-    "a text": "str(right())",
+    "no number": "two({'keys': KEYS, 'why': WHY})",
+    "another number": "two(right() | {'number': 6})",
+    "a number with a point": "two(right() | {'number': 5.0})",
+    "a number below zero": "two(right() | {'number': -1})",
+    "a number without end": "two(right() | {'number': 10**5000})",
+    "true as a number": "two(right() | {'number': True})",
+    "all letters": "two(right() | {'why': 'abcd'})",
+    "a list of letters": "two(right() | {'why': list('abcd')})",
+    "no letter": "two(right() | {'why': ''})",
+    "a letter in capitals": "two(right() | {'why': WHY.upper()})",
+    "the sentence": "two(right() | {'why': 'the scores were not divided'})",
+    "a letter equal to all": "two(right() | {'why': Letter('z')})",
+    "a number equal to all": "two(right() | {'keys': Near(99.0)})",
+    "a number of one's own equal to all": "two(right() | {'number': Number(6)})",
+    "no measurement": "two(right() | {'keys': float('nan')})",
+    "an endless measurement": "two(right() | {'keys': float('inf')})",
+    "a measurement of another": "two(right() | {'keys': KEYS + 0.5})",
+    "a measurement in words": "two(right() | {'keys': str(KEYS)})",
+    "a tensor of measurements": "two(right() | {'keys': torch.linspace(1, 16, 1000)})",
+    "a tensor that is true of all": "two(right() | {'keys': torch.tensor(float('nan'))})",
+    "a complex measurement": "two(right() | {'keys': complex(KEYS, 1)})",
+    "true as a measurement": "two(right() | {'keys': True})",
+    "a dict that has everything": "two(Answer())",
+    "two dicts that have everything": "[Answer(), Answer()]",
+    "one number alone": "[right()]",
+    "one number twice": "[right(), right()]",
+    "three numbers": "[right(), OTHER, right() | {'number': 7}]",
+    "a dict for both": "right()",
+    "a list that is longer than it says": "Long([right(), OTHER | {'why': 'z'}])",
+    "a list in a list": "[two(right())]",
+    "a text": "str(two(right()))",
     "a function": "right",
     "nothing": "None",
-    "more keys": "right() | {'passed': True, 'points': 5}",
-    "a prediction alone": "{'number': 5, 'predicted': KEYS}",
-    "another letter at each call": "right() | {'why': 'dcba'[turn.append(1) or len(turn) - 1]}",
-    "the run itself": "right() | {'keys': make_run('04.predict', number=5)['d_head']}",
+    "more keys": "two(right() | {'passed': True, 'points': 5})",
+    "a prediction alone": "two({'number': 5, 'predicted': KEYS})",
+    "another letter each time": "two(right() | {'why': 'dcba'[turn.append(1) or len(turn) - 1]})",
+    "the run itself": "two(right() | {'keys': make_run('04.predict', number=5)['d_head']})",
     "what the run shows": "make_run('04.predict', number=5)",
     "the module of the item": "__import__('course_lib.checks.items.attention_matmul.predict')",
     "the question's own answer": "sys.modules['course_lib.checks'].load_item('04.predict')",
@@ -90,7 +106,7 @@ RETURNED = {
     "an exit": "sys.exit(0)",
     "a loop without end": "[None for _ in iter(int, 1)]",
     "a list in itself": "turn.append(turn) or turn",
-    "a deep list": "right() | {'why': eval('[' * 90 + ']' * 90)}",
+    "a deep list": "two(right() | {'why': eval('[' * 90 + ']' * 90)})",
 }
 
 
@@ -108,10 +124,8 @@ def notebook_of_04():
 
 
 def returning(notebook, returned):
-    run = _module(ITEM).run
-    made = run.run(NUMBER)
-    keys, why = round(made.keys_attended, 1), run.questions["why"].letter(made)
-    head = RIGHT.format(number=NUMBER, keys=keys, why=why)
+    first, other = (right(ITEM, number) for number in (NUMBER, NUMBER + 1))
+    head = RIGHT.format(number=NUMBER, keys=first["keys"], why=first["why"], other=other)
     source = f"{head}\ndef predict():\n    return {returned}\n"
     return answered(notebook, {"04-predict-answer": source})
 
@@ -121,13 +135,13 @@ def returning(notebook, returned):
 def test_what_the_run_shows_earns_its_points_whatever_was_predicted(
     more, graded, notebook_of_04, only_predict
 ):
-    result = graded(returning(notebook_of_04, f"right(){more}"), only_predict)
+    result = graded(returning(notebook_of_04, f"two(right(){more})"), only_predict)
     assert points(result) == {ITEM: float(only_predict.tasks[0].entry.points)}
 
 
 @pytest.mark.slow
 def test_a_cell_that_makes_the_run_costs_nothing(graded, notebook_of_04, only_predict):
-    notebook = returning(notebook_of_04, "right()")
+    notebook = returning(notebook_of_04, "two(right())")
     looking = 'run = make_run("04.predict", number=5)\nprint(run["weights"].std())'
     notebook = with_cell(notebook, looking, after="04-predict-import")
     assert points(graded(notebook, only_predict))
