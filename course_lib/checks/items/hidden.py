@@ -30,6 +30,7 @@ class Hidden:
         problem: what is wrong with arguments, as "mask must be boolean", else "".
         most_numbers: how many numbers or words the arguments of an answer may have together.
         right: the right version, if the item's reference takes its arguments in another way.
+        tolerance: by how much the numbers of two versions may differ; None for the item's own.
     """
 
     of: Item
@@ -37,6 +38,7 @@ class Hidden:
     problem: Callable[..., str]
     most_numbers: int
     right: Callable[..., Any] | None = None
+    tolerance: float | None = None
 
     def subject(self, name: str) -> Callable[..., Any]:
         """The version with the misconception of this name; the right one for ""."""
@@ -50,8 +52,9 @@ class Hidden:
         return ask(self.subject(name), call, self.of.use, seconds=SECONDS)
 
     def differ(self, a: Answer, b: Answer) -> Difference | None:
-        """The first difference of two answers, as far as the item's tolerance goes."""
-        return answers_differ(a, b, tolerance=self.of.tolerance)
+        """The first difference of two answers, as far as the tolerance goes."""
+        tolerance = self.of.tolerance if self.tolerance is None else self.tolerance
+        return answers_differ(a, b, tolerance=tolerance)
 
     def problem_of(self, arguments: Sequence[Any]) -> str:
         """What is wrong with arguments, their number included; "" if nothing is."""

@@ -108,19 +108,19 @@ def _picture(run: Parts) -> Axes:
 
 def _says(run: Parts) -> str:
     shown = {
-        "alike": "Both survive the sum.",
+        "alike": "So they do count alike, and a later layer can tell both from the sum.",
         "token": "Rows with standard deviation 1, times √D, do this: word order is then hard "
         "to see.",
         "position": "Small rows without the factor √D do this: which word it is is then hard to "
         "see.",
-        "positions_alike": "A norm says nothing about what differs from position to position; the "
-        "slow columns hardly do.",
-        "tokens_alike": "A norm says nothing about what differs from token to token; what all "
-        "have in common tells no two of them apart.",
+        "positions_alike": "The encodings are long, but nearly the same: what all have in common "
+        "tells no two of them apart.",
+        "tokens_alike": "The vectors of the tokens are long, but nearly the same: what all have in "
+        "common tells no two of them apart.",
     }[run.shows]
     return (
-        f"Tokens are {run.norms:.2f} times as long as encodings, and another token changes the sum "
-        f"{run.changes:.2f} times as much as another position. {shown}"
+        f"The norms of tokens are {run.norms:.2f} times those of encodings, and another token "
+        f"changes the sum {run.changes:.2f} times as much as another position does. {shown}"
     )
 
 
@@ -128,7 +128,7 @@ SHOWS = {
     "tokens_alike": "the position dominates, though the norms are alike: the vectors of these "
     "tokens are all nearly the same",
     "token": "the token dominates, as the norms say",
-    "alike": "they do count alike: norms and changes differ by a factor of less than 3",
+    "alike": "they do count alike: both the norms and the distances are alike",
     "positions_alike": "the token dominates, though the norms are alike: the encodings of these "
     "positions are all nearly the same",
     "position": "the position dominates, as the norms say",
@@ -139,12 +139,12 @@ run = NumberedRun(
     show=_show,
     questions={
         "ratio": Number(
-            what="the change by another token divided by the change by another position",
+            what="the mean distance of tokens divided by that of positions to three decimals",
             right=lambda run: run.changes,
-            look="The distance between two tokens is the norm of the difference of their rows; "
-            '`torch.pdist(run["tokens"])` gives those of all pairs. Divide their mean by the same '
-            "mean for the positions.",
-            within=0.006,
+            look='`torch.pdist(run["tokens"])` has the distances of all pairs of tokens. Divide '
+            "their mean by the same mean for the positions. If you have the ratio of the mean "
+            "norms: a norm says how long a vector is, and not how far it is from another.",
+            within=0.0006,
         ),
         "shows": Choice(
             options=SHOWS,
@@ -154,8 +154,8 @@ run = NumberedRun(
                 "would differ by much less than their norm.",
                 "token": "Then tokens would be several times as long as encodings, and differ by "
                 "several times as much.",
-                "alike": "Then neither of the two ratios, of norms and of changes, would be above "
-                "3 or below 1/3.",
+                "alike": "Then neither of the two ratios, of norms and of distances, would be "
+                "above 3 or below 1/3.",
                 "positions_alike": "Then encodings would be about as long as tokens, but two of "
                 "them would differ by much less than their norm.",
                 "position": "Then tokens would be several times shorter than encodings, and differ "

@@ -81,8 +81,7 @@ def _show(run: Start) -> Outcome:
         text=(
             f"V = {run.logits.size(1)}, d_model = {run.d_model}, "
             f"{len(run.labels)} predictions before any training\n"
-            f"the first: token read {run.read[0]}, label {run.labels[0]},\n"
-            f"logits of tokens 0 to 7: {first}"
+            f"logits of the first one, tokens 0 to 7:\n{first}"
         ),
         values={"logits": run.logits, "labels": run.labels, "read": run.read},
     )
@@ -109,13 +108,15 @@ WHY = {
     "this same token, and not the next one",
 }
 SAYS = {
-    "close": "That is as it should be: it knows nothing, and isn't sure of anything.",
-    "favourites": "It comes from a bias of the output layer that starts large: it favours some "
-    "tokens before it has read a word.",
-    "copies": "Its output layer is tied to embeddings that start too large: what leaves the last "
-    "block still has in it the row of the token read.",
-    "random": "It comes from an output layer with a table of its own that starts too large.",
-    "not_shifted": "That is not good luck: the answer is in the input.",
+    "close": "That is as it should be: the model knows nothing, and isn't sure of anything.",
+    "favourites": "The bias of the output layer starts too large: it favours the same few tokens "
+    "before the model has read anything.",
+    "copies": "The output layer is tied to embeddings that start too large: what leaves the last "
+    "block still has in it the row of the token read, which is seldom the label.",
+    "random": "The output layer has a table of its own that starts too large: the model is sure "
+    "of some token at each position, and wrong.",
+    "not_shifted": "That is not good luck: the label is the token read, and with an output layer "
+    "tied to the embeddings, this token has the largest logit.",
 }
 run = NumberedRun(
     id="02.predict",
@@ -123,10 +124,11 @@ run = NumberedRun(
     show=_show,
     questions={
         "excess": Number(
-            what="the loss minus ln V",
+            what="the loss minus ln V to two decimals",
             right=lambda run: run.excess,
             look='The loss is `F.cross_entropy(run["logits"], run["labels"])`, and V is the width '
-            "of the logits. Below ln V, the difference is negative.",
+            "of the logits. If you have the loss itself, subtract ln V. If the loss is below ln V, "
+            "the difference is negative.",
             within=0.006,
         ),
         "why": Choice(
@@ -147,8 +149,8 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"Your model starts {abs(run.excess):.2f} nats {'above' if run.excess > 0 else 'below'} "
-        f"ln V = {run.log_vocab:.2f}. {SAYS[run.why]}"
+        f"The loss is {run.log_vocab + run.excess:.2f}, which is ln V "
+        f"{'−' if run.excess <= -0.005 else '+'} {abs(run.excess):.2f}. {SAYS[run.why]}"
     ),
 )
 item = own_number_item(

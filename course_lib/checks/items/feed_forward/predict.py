@@ -30,12 +30,15 @@ class Twice:
 
     Attributes:
         layer: its name in ``LAYERS``.
-        change: of the input, in words.
+        kind: of the change of its input: "times", "plus", "another", "exchanged", "sentence" or
+            "all".
+        change: in words.
         before: (sentence, position, d_model).
         after: as ``before``.
     """
 
     layer: str
+    kind: str
     change: str
     before: Tensor
     after: Tensor
@@ -66,8 +69,8 @@ def _layer(name: str) -> Callable[[Tensor], Tensor]:
     return layers[name]
 
 
-def _change(x: Tensor, drawn: random.Random, *, layer: str) -> tuple[str, Tensor]:
-    """What is changed, in words, and the input with this change."""
+def _change(x: Tensor, drawn: random.Random, *, layer: str) -> tuple[str, str, Tensor]:
+    """The kind of change, the same in words, and the input with this change."""
     sentence, (one, other) = drawn.randrange(x.size(0)), drawn.sample(range(x.size(1)), 2)
     where, after = f"the vector at position {one} of sentence {sentence}", x.clone()
     kinds = ["times", "plus", "sentence", "all"]
@@ -76,28 +79,28 @@ def _change(x: Tensor, drawn: random.Random, *, layer: str) -> tuple[str, Tensor
     kind = drawn.choice(kinds)
     if kind == "times":
         after[sentence, one] *= 10
-        return f"{where} is multiplied by 10", after
+        return kind, f"{where} is multiplied by 10", after
     if kind == "plus":
         after[sentence, one] += 3
-        return f"3 is added to all numbers of {where}", after
+        return kind, f"3 is added to all numbers of {where}", after
     if kind == "sentence":
         after[sentence] *= 10
-        return f"all vectors of sentence {sentence} are multiplied by 10", after
+        return kind, f"all vectors of sentence {sentence} are multiplied by 10", after
     if kind == "all":
-        return "all vectors of all sentences are multiplied by 10", 10 * x
+        return kind, "all vectors of all sentences are multiplied by 10", 10 * x
     if kind == "another":
         after[sentence, one] = torch.randn(D)
-        return f"{where} is replaced by another one", after
+        return kind, f"{where} is replaced by another one", after
     after[sentence, [one, other]] = x[sentence, [other, one]]
-    return f"in sentence {sentence}, positions {one} and {other} are exchanged", after
+    return kind, f"in sentence {sentence}, positions {one} and {other} are exchanged", after
 
 
 @torch.no_grad()
 def _make(drawn: random.Random) -> Twice:
     name = drawn.choice([*LAYERS])
     x = torch.randn(drawn.randint(3, 6), drawn.randint(5, 9), D)
-    (change, other), layer = _change(x, drawn, layer=name), _layer(name)
-    return Twice(name, change, layer(x), layer(other))
+    (kind, change, other), layer = _change(x, drawn, layer=name), _layer(name)
+    return Twice(name, kind, change, layer(x), layer(other))
 
 
 def _show(run: Twice) -> Outcome:
@@ -110,25 +113,43 @@ def _show(run: Twice) -> Outcome:
 
 
 LAYERS = {
-    "network": "a feed-forward network",
-    "layer_norm": "a LayerNorm",
+    "network": "a feed-forward network without dropout",
+    "layer_norm": "a LayerNorm of the input itself",
     "add_norm": "add & norm around a feed-forward network: a LayerNorm of the sum",
     "sentence_norm": "each of the D numbers is normalised over the positions of its sentence",
     "batch_norm": "each of the D numbers is normalised over all positions of all sentences",
     "dropout": "a feed-forward network whose outputs go through dropout, in training mode",
 }
 SAYS = {
-    "network": "exactly those whose inputs changed, since a feed-forward network sees one position "
-    "at a time",
+    "network": "those whose inputs changed, since a feed-forward network sees one position at a "
+    "time",
     "layer_norm": "a LayerNorm takes a constant and a factor out of each vector",
-    "add_norm": "the norm would take a factor or a constant out, but the network before it has "
-    "made something else of it",
-    "sentence_norm": "the mean and variance were those of a sentence, so no other sentence could "
-    "notice",
-    "batch_norm": "the mean and variance were those of the whole batch, so every vector has a say "
-    "in them",
+    "add_norm": "those whose inputs changed. A LayerNorm alone would have taken out the factor or "
+    "constant, but the network before it has made something else of it",
+    "sentence_norm": "those of the sentence that was changed, since all of them have a say in its "
+    "mean and variance",
+    "batch_norm": "all vectors of all sentences have a say in the mean and variance of each number",
     "dropout": "with dropout on, two runs on the same input differ as well",
 }
+
+
+def _why(run: Twice) -> str:
+    """Why so many vectors changed, as the end of a sentence."""
+    if run.layer in ("sentence_norm", "batch_norm"):
+        over = "sentence" if run.layer == "sentence_norm" else "batch"
+        if run.kind == "exchanged":
+            return (
+                f"the two that were exchanged. Mean and variance of the {over} do not depend on "
+                "the order of its vectors"
+            )
+        if run.kind == "all" or (run.kind == "sentence" and over == "sentence"):
+            return (
+                f"all vectors of a {over} have the same factor, and dividing by their standard "
+                "deviation takes it out"
+            )
+    return SAYS[run.layer]
+
+
 run = NumberedRun(
     id="03.predict",
     make=_make,
@@ -138,7 +159,8 @@ run = NumberedRun(
             what="the number of output vectors that changed",
             right=lambda run: run.changed,
             look='A vector of `run["after"]` has changed if any of its D numbers differs by more '
-            'than 0.001 from that in `run["before"]`. Count vectors, not numbers.',
+            'than 0.001 from that in `run["before"]`; less is rounding. Count vectors, not '
+            "numbers.",
         ),
         "layer": Choice(
             options=LAYERS,
@@ -158,9 +180,7 @@ run = NumberedRun(
             },
         ),
     },
-    says=lambda run: (
-        f"{run.changed} of {run.before[..., 0].numel()} vectors changed: {SAYS[run.layer]}."
-    ),
+    says=lambda run: f"{run.changed} of {run.before[..., 0].numel()} vectors changed: {_why(run)}.",
 )
 item = own_number_item(
     run,

@@ -31,7 +31,8 @@ class Dots:
     Attributes:
         shows: which conclusion they bear out.
         table: what the rows are, as the end of a sentence.
-        products: (position t, distance k).
+        products: (position t, distance k), divided by that of position 0 with itself. Otherwise
+            the first one would tell how many pairs there are.
         seen: the distances from position 0 that the friend has looked at.
     """
 
@@ -64,9 +65,10 @@ def _make(drawn: random.Random) -> Dots:
         dots = rows[:POSITIONS] @ rows.T
         products = torch.stack([row[t : t + distances + 1] for t, row in enumerate(dots)])
         seen = [0, *sorted(drawn.sample(range(1, 13), 3))]
+        products /= products[0, 0].clone()
         run = Dots(shows, table, products.float(), seen)
-        falls = products[0, seen].diff() < -0.005 * products[0, 0]
-        mean = products.mean(0) / products[0, 0]
+        falls = products[0, seen].diff() < -0.01  # seen in two decimals
+        mean = products.mean(0)
         close = (mean - mean[seen[-1]]).abs() < 1e-4  # another machine might round differently
         bears_out = run.alike == seen[-1] + 1 or run.farther == 0  # as the friend would expect
         if falls.all() and close.sum() == 1 and bears_out == (shows == "steady"):
@@ -79,7 +81,8 @@ def _show(run: Dots) -> Outcome:
     return Outcome(
         text=(
             f"dot products of {POSITIONS} positions, at distances from 0 to "
-            f"{run.products.size(1) - 1}\n"
+            f"{run.products.size(1) - 1},\n"
+            f"divided by that of position 0 with itself\n"
             f"what your friend has looked at, from position 0:\n"
             f"distance     {distances}\ndot product  {dots}"
         ),
@@ -95,7 +98,7 @@ def _picture(run: Dots) -> Axes:
         {"position 0": run.products[0, run.seen]},
         x=run.seen,
         x_label="distance from position 0",
-        y_label="dot product",
+        y_label="dot product, divided by the first",
         title="What your friend has looked at",
     )
     ax.lines[0].set_marker("o")
@@ -112,28 +115,33 @@ def _says(run: Dots) -> str:
             "steady": "No pair gets through half a turn within these distances, so every cosine "
             "falls. Far enough out, the product would rise here, too.",
             "wobbles": f"At {run.farther} distances beyond {last}, the product is larger than at "
-            f"distance {last}.",
+            f"distance {last}: the higher frequencies have got through half a turn, and their "
+            "cosines rise again.",
             "returns": f"At distance {int(mean[13:].argmax()) + 13} the product is back at "
-            f"{mean[13:].max():.1%} of its first value.",
-            "position": f"At distance {last} the product lies between {at_last.min():.1f} and "
-            f"{at_last.max():.1f}, depending on the position.",
+            f"{mean[13:].max():.1%} of its first value: all frequencies are multiples of the "
+            "slowest one, so every pair is about back where it was.",
+            "position": f"At distance {last} the product lies between {at_last.min():.2f} and "
+            f"{at_last.max():.2f}, depending on the position. For the distance alone to decide it, "
+            "each pair needs sine and cosine, and the same norm everywhere.",
             "same": f"From distance 1 on, the product lies between {mean[1:].min():.0%} and "
-            f"{mean[1:].max():.0%} of its first value, whatever the distance.",
+            f"{mean[1:].max():.0%} of its first value: the high frequencies have turned so far "
+            "that their cosines nearly cancel, and the pairs that never move are what is left.",
         }[run.shows]
     )
 
 
 SHOWS = {
-    "wobbles": "the product falls over the first steps, and later it also rises: it tells near "
-    "from far, but of two far distances the larger one may have the larger product",
+    "wobbles": "at all positions alike, the product falls for five steps or more, and later it "
+    "also rises, but not to 95 % of its first value: of two far distances, the larger one may "
+    "have the larger product",
     "steady": "your friend is right about these distances: each step farther makes the product "
     "smaller",
-    "returns": "far away the product comes back to its first value, or nearly: two positions far "
-    "apart can look like the same one",
+    "returns": "at all positions alike, the product falls, and farther out it is back at 95 % of "
+    "its first value or more: two positions far apart can look like the same one",
     "position": "the same distance has clearly different products at different positions: the "
     "product depends on where the two are, too",
-    "same": "from distance 1 on, the product goes up and down without any trend: it tells only "
-    "whether two positions are the same",
+    "same": "from distance 1 on, the product goes up and down around one value, far below the "
+    "first: it tells only whether two positions are the same",
 }
 run = NumberedRun(
     id="01.conclude",
@@ -145,18 +153,18 @@ run = NumberedRun(
             right=lambda run: run.alike,
             look='Take the mean of `run["products"]` over all positions, which leaves one number '
             "for each distance, and count those that are not below the one at "
-            '`run["last_seen"]`, itself included.',
+            '`run["last_seen"]`. Distance 0 counts, and so does the last one seen.',
         ),
         "shows": Choice(
             options=SHOWS,
             right=lambda run: run.shows,
             look={
-                "wobbles": "Then all positions would have the same products, which fall over "
-                "several steps, later rise here and there, and never get back to the first value.",
+                "wobbles": "Then all positions would have the same products, which fall for five "
+                "steps or more, later rise here and there, and stay below 95 % of the first value.",
                 "steady": "Then no product would be larger than the one at the distance before, at "
                 "any position.",
                 "returns": "Then the product would first fall, and at some larger distance be at "
-                "95 % of its first value or more.",
+                "95 % of its first value or more, at all positions.",
                 "position": "Then a column of the table, which is one distance at all positions, "
                 "would have clearly different numbers in it.",
                 "same": "Then the product would drop in a single step, from distance 0 to distance "
@@ -174,7 +182,7 @@ item = own_number_item(
         "First compare positions: is a column of the table the same number all the way down? If "
         "so, one row is enough: draw it over all distances. Where does it rise?",
         'With `dots = run["products"]`: `dots.std(0)` shows whether the position counts, '
-        "`dots[0].diff() > 0` where the product rises, and `dots[0] / dots[0, 0]` how near to its "
-        "first value it comes.",
+        "`dots[0].diff() > 0` where the product rises, and `dots[0]` how near to its first value, "
+        "1, it comes.",
     ),
 )
