@@ -125,7 +125,7 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("06.bug", "A mask that hides the wrong thing", "bug", 2, 4, 15, 1),
     ("06.cases", "Two cases against five wrong softmaxes", "cases", 3, 4, 15, 3),
     ("06.predict", "Which outputs move", "predict", 3, 5, 15, 5),
-    ("06.compare", "Two maps, one leak", "compare", 3, 5, 15, 7),
+    ("06.compare", "Two maps, one wrong mask", "compare", 3, 5, 15, 7),
     ("06.why_not_rows", "Columns, not rows", "written", 2, 5, 15, 2),
     ("07.encoder_block", "The encoder block", "code", 2, 5, 15, 2),
     ("07.decoder_block", "The decoder block", "code", 3, 5, 35, 3),

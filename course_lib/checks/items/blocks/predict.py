@@ -35,20 +35,28 @@ class Stack:
     Attributes:
         kind: how a sublayer is joined to the stream.
         stream: before the first block and after each, (blocks passed, word, d_model).
+        pre_norm: the same words and blocks, joined by pre-norm.
     """
 
     kind: str
     stream: Tensor
+    pre_norm: Tensor
 
     @property
     def lengths(self) -> Tensor:
         """Mean length of the words, (blocks passed,)."""
-        return self.stream.norm(dim=-1).mean(-1)
+        return _lengths(self.stream)
 
     @property
     def ratio(self) -> float:
-        """Length after the last block, of that before the first."""
+        """How many times as long the words are after the last block as before the first."""
         return float(self.lengths[-1] / self.lengths[0])
+
+    @property
+    def pre_norm_ratio(self) -> float:
+        """How many times as long they would be in pre-norm."""
+        lengths = _lengths(self.pre_norm)
+        return float(lengths[-1] / lengths[0])
 
     @property
     def clear(self) -> bool:
@@ -58,20 +66,26 @@ class Stack:
         return {"pre": bend < 1.4, "bare": bend > 2.2}.get(self.kind, True)
 
 
+def _lengths(stream: Tensor) -> Tensor:
+    return stream.norm(dim=-1).mean(-1)
+
+
 @torch.no_grad()
 def _make(drawn: random.Random) -> Stack:
     kind, d_model = drawn.choice([*KINDS]), drawn.choice([64, 96, 128])
-    n_blocks, scale = drawn.choice([8, 10, 12]), drawn.choice([0.5, 1.0, 2.0])
+    n_blocks, scale = drawn.choice([8, 10, 12]), drawn.uniform(0.5, 2.0)
     while True:
-        stream = [scale * torch.randn(1, WORDS, d_model)]
+        words = scale * torch.randn(1, WORDS, d_model)
+        stream, pre_norm = [words], [words]
         for _ in range(n_blocks):
             attention = MultiHeadAttention(d_model, HEADS)
             feed_forward = FeedForward(d_model, 4 * d_model, 0.0)
             for matrix in (feed_forward.expand.weight, feed_forward.contract.weight):
                 nn.init.xavier_uniform_(matrix)
-            x = _join(kind, stream[-1], partial(_among, attention), is_attention=True)
-            stream.append(_join(kind, x, feed_forward, is_attention=False))
-        if (stack := Stack(kind, torch.cat(stream))).clear:
+            for way, passed in ((kind, stream), ("pre", pre_norm)):
+                x = _join(way, passed[-1], partial(_among, attention), is_attention=True)
+                passed.append(_join(way, x, feed_forward, is_attention=False))
+        if (stack := Stack(kind, torch.cat(stream), torch.cat(pre_norm))).clear:
             return stack
 
 
@@ -97,12 +111,8 @@ def _join(kind: str, x: Tensor, sublayer: Sublayer, *, is_attention: bool) -> Te
 
 def _show(run: Stack) -> Outcome:
     passed, _, d_model = run.stream.shape
-    lengths = "  ".join(f"{length:.1f}" for length in run.lengths)
     return Outcome(
-        text=(
-            f"{passed - 1} untrained encoder blocks, d_model = {d_model}, {WORDS} words\n"
-            f"mean length of the words after 0, 1, 2 … blocks:\n{lengths}"
-        ),
+        text=f"{passed - 1} untrained encoder blocks, d_model = {d_model}, {WORDS} words",
         values={"stream": run.stream, "d_model": d_model},
         picture=lambda: _draw(run),
     )
@@ -123,17 +133,31 @@ KINDS = {
     "half": "half of the stream goes on: x/2 + f(LayerNorm(x))",
     "alone": "post-norm, but without the residual around attention",
 }
+WHY = {
+    "post": "It is post-norm: each block ends with a norm, so each vector has the standard "
+    "deviation 1.00, and the words still differ.",
+    "pre": "It is pre-norm: each sublayer reads a normalised copy, and adds about as much in "
+    "every block.",
+    "copy": "A normalised copy goes on: the norm is on the residual path, but f is added after it, "
+    "so the standard deviation is about 1.1, whatever goes in.",
+    "bare": "There is no norm: the longer the words are, the more f adds, so the length is "
+    "multiplied in each block.",
+    "half": "Half of the stream goes on: the length levels off where f adds as much as halving "
+    "takes away.",
+    "alone": "The residual around attention is missing: attention takes averages over the words, "
+    "and after a few blocks all words are the same vector.",
+}
 run = NumberedRun(
     id="07.predict",
     make=_make,
     show=_show,
     questions={
         "ratio": Number(
-            what="the mean length after the last block, of that before the first",
+            what="the ratio of the two mean lengths",
             right=lambda run: run.ratio,
-            look='Take the lengths of `run["stream"]` along its last axis, then the mean over the '
-            "words. The last of these means is divided by the first.",
-            within=0.02,
+            look='Take the lengths of the vectors in `run["stream"]`, along its last axis, and '
+            "then their mean over the 12 words. Divide the last of these means by the first.",
+            within=0.006,
         ),
         "stack": Choice(
             options=KINDS,
@@ -144,7 +168,7 @@ run = NumberedRun(
                 "pre": "Then the length would grow from the first block to the last, and a late "
                 "block would add about as much as an early one, or less.",
                 "copy": "Then the length would be about the same after each block, whatever it was "
-                "at first, and the standard deviation about 1.1, not exactly 1.",
+                "at first, and the standard deviation of a vector about 1.1, not exactly 1.",
                 "bare": "Then what a block adds would grow with the stream: the length would be "
                 "multiplied by about the same number in each block.",
                 "half": "Then the length would level off after a few blocks, where the standard "
@@ -155,16 +179,16 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"In {len(run.stream) - 1} blocks, the words of your stack became {run.ratio:.2f} times as "
-        f"long, and the difference between them went from {_difference(run.stream[0]):.2f} to "
-        f"{_difference(run.stream[-1]):.2f}."
+        f"The words became {run.ratio:.2f} times as long. {WHY[run.kind]}{_in_pre_norm(run)}"
     ),
 )
 
 
-def _difference(x: Tensor) -> float:
-    """How much of the words (word, d_model) is not common to all of them."""
-    return float((x - x.mean(0)).norm() / x.norm())
+def _in_pre_norm(run: Stack) -> str:
+    """What was to be predicted, for whoever has measured another stack."""
+    if run.kind == "pre":
+        return ""
+    return f" In pre-norm, your blocks would make them {run.pre_norm_ratio:.2f} times as long."
 
 
 item = own_number_item(
@@ -174,7 +198,8 @@ item = own_number_item(
         "each block add as much as the one before, or does it multiply by as much?",
         "A vector that comes out of a fresh LayerNorm has the standard deviation 1. And two "
         "stacks can have the same lengths, though in one of them all words have become one.",
-        'Look at `run["stream"].std(-1, correction=0)`, at `lengths.diff()`, and at how far the '
-        'words of `run["stream"][-1]` are from their mean: `(x - x.mean(0)).norm() / x.norm()`.',
+        'With `lengths = run["stream"].norm(dim=-1).mean(-1)`, look at `lengths.diff()`; then at '
+        '`run["stream"].std(-1, correction=0)`; and, with `x = run["stream"][-1]`, at how far the '
+        "words are from their mean: `(x - x.mean(0)).norm() / x.norm()`.",
     ),
 )

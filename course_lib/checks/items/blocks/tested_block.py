@@ -22,7 +22,7 @@ class Tested:
 
     Attributes:
         words: of the target, and of the source with its pads.
-        changes: what is changed, in the order of the rows.
+        changes: what is changed, in the order of the lines.
         moved: outputs that move, for each change.
         expected: outputs that a right block moves.
     """
@@ -33,10 +33,10 @@ class Tested:
     expected: list[int]
 
     @property
-    def wrong_rows(self) -> list[int]:
-        """Rows that show an error, counted from 1."""
+    def wrong_lines(self) -> list[int]:
+        """Lines that show an error, counted from 1."""
         pairs = zip(self.moved, self.expected, strict=True)
-        return [row for row, (moved, expected) in enumerate(pairs, start=1) if moved != expected]
+        return [line for line, (moved, expected) in enumerate(pairs, 1) if moved != expected]
 
 
 class _Block:
@@ -78,7 +78,7 @@ def tested_block(
         error: of the block; "" for a right one.
         words: of the target.
         word, source_word: positions of the words that are replaced.
-        order: of the rows.
+        order: of the lines: tests by their index, not all of them perhaps.
     """
     while True:
         pairs = _inputs(words, word, source_word)

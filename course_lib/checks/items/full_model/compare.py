@@ -29,7 +29,8 @@ def _show(run: TwoModels) -> Outcome:
     blocks = "".join(f"{f'dec {n}':>6}" for n in range(1, c.n_layers + 1))
     for name, moved in run.moved.items():
         text += ["", f"model {name}: what is changed {'encoder':>23}{blocks}{'logits':>7}"]
-        for line, (what, row) in enumerate(zip(CHANGES, moved.tolist(), strict=True), 1):
+        changes = [[*CHANGES][number - 1] for number in run.tried[name]]
+        for line, (what, row) in enumerate(zip(changes, moved.tolist(), strict=True), 1):
             first, *decoder, logits = (f"{each:.1f}" for each in row)
             cells = "".join(f"{each:>6}" for each in decoder)
             text.append(f"{line:2}  {what:36}{first:>7}{cells}{logits:>7}")
@@ -48,16 +49,19 @@ ERRORS = {
     "positions": "the tokens of one side get no positional encodings",
 }
 TELLS = {  # what one may remember of an error
-    "tables": "A table can be there, be counted, and never be read",
-    "tying": "With tied tables, even a token that nobody reads has a say in the logits",
-    "early": "A block can compute something that nobody reads",
-    "paired": "There is one hand-over from encoder to decoder, and every decoder block reads it",
-    "same_input": "A stack is a stack only if each block reads the one before",
-    "positions": "Without positions the first block that reads the tokens sees no order",
+    "tables": "a table can be there, be counted, and never be read",
+    "tying": "the row of a token that nobody reads moves the logits if, and only if, the output "
+    "layer uses that table, too",
+    "early": "what the last encoder block computes arrives nowhere in the decoder",
+    "paired": "every decoder block should read what the whole encoder leaves, and here only the "
+    "last one does",
+    "same_input": "what a block leaves has to arrive in the next one, and here it doesn't",
+    "positions": "without positions, the first block that reads the tokens sees no order",
 }
 LOOK = (
-    "Go through the lines of the other model as well. Wherever it has 0.0, is there a way from "
-    "what is changed to that output? Wherever it has another number, where does the change get in?"
+    "Go through its lines once more. Wherever it has 0.0, is there really no way "
+    "from what is changed to that output? Wherever it has another number, where does the change "
+    "get in?"
 )
 run = NumberedRun(
     id="08.compare",
@@ -74,7 +78,8 @@ run = NumberedRun(
             what="the line of the wrong model in which one sees the error",
             right=lambda run: run.line,
             look="In that line, 0.0 stands where the change has to arrive, or another number where "
-            "it can't. All other lines are possible in a right model of this config.",
+            "it can't. All other lines are possible in a right model of this config. Lines count "
+            "from 1, in each model's log.",
         ),
         "error": Choice(
             options=ERRORS,
@@ -96,18 +101,36 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"{TELLS[run.error.name]}: line {run.line} of {run.wrong} shows it. The number of "
-        "parameters of each part is right."
+        f"In {run.wrong}, {_error(run)}. Line {run.line} shows it: {TELLS[run.error.name]}."
     ),
 )
+
+
+def _error(run: TwoModels) -> str:
+    """What is wrong in this run."""
+    side = run.error.side
+    other = "target" if side == "source" else "source"
+    ties = run.config.tying == "output"
+    return {
+        "tables": f"the {side}'s tokens are looked up in the {other}'s table",
+        "tying": "the target's embedding and the output layer "
+        + ("have a table each" if ties else "share a table")
+        + f", and the config says {run.config.tying!r}",
+        "same_input": f"every block of the {'encoder' if side == 'source' else 'decoder'} reads "
+        "what goes into the stack",
+        "positions": f"the {side}'s tokens get no positional encodings",
+    }.get(run.error.name, ERRORS[run.error.name])
+
+
 item = own_number_item(
     run,
     hints=(
         "Draw the model of the config with its tables, blocks and arrows. For each line, follow "
         "the arrows from what is changed: which outputs can it reach?",
-        "Mark where A has 0.0 and where B has it. Where the marks differ, one of the two can't be "
-        "right: which one do your arrows bear out?",
-        '((run["A"] < 0.05) != (run["B"] < 0.05)).nonzero() has the row and the column of each '
-        "difference, both counted from 0. What is it that the change should have passed?",
+        "For each line, write down which outputs have to be 0.0 in a right model of your config, "
+        "before you look at its numbers. Then compare.",
+        'A right model has 0.0 only in an output that the change can\'t reach: `run["A"] < 0.05`. '
+        "The decoder can't change what the encoder leaves, nor a block one before it. And who "
+        'reads the row of a token that is in neither sentence? `run["config"].tying` decides.',
     ),
 )

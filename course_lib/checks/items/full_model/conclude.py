@@ -57,8 +57,9 @@ run = NumberedRun(
             what="attention's share of all parameters, in per cent",
             right=lambda config: Counts.of(config).share,
             look="A shape of (512, 512) is 262,144 parameters. Add up those whose name has "
-            "“attention” in it, biases too, and divide by the sum of all.",
-            within=0.5,
+            "“attention” in it, biases too, and divide by the sum of all. A share of 0.45 is 45 %: "
+            "write it in per cent, with one decimal.",
+            within=0.06,
         ),
         "conclusion": Choice(
             options=CONCLUSIONS,
@@ -83,10 +84,12 @@ run = NumberedRun(
 
 def _says(config: TransformerConfig, counts: Counts) -> str:
     others = [100 * part / counts.total for part in (counts.feed_forward, counts.tables)]
+    name = CONCLUSIONS[conclusion(config)]
     return (
-        f"With D = {config.d_model}, F = {config.d_ff}, {config.n_layers} blocks and "
-        f"V = {config.target_vocab:,}, attention has {counts.share:.0f} % of your {counts.total:,} "
-        f"parameters, the feed-forward networks {others[0]:.0f} %, the tables {others[1]:.0f} %."
+        f"{name[0].upper()}{name[1:]}. With D = {config.d_model}, F = {config.d_ff}, "
+        f"{config.n_layers} blocks and V = {config.target_vocab:,}, attention has "
+        f"{counts.share:.1f} % of your {counts.total:,} parameters, the feed-forward networks "
+        f"{others[0]:.1f} %, the tables {others[1]:.1f} %."
     )
 
 
@@ -98,7 +101,7 @@ item = own_number_item(
         "The number of parameters of a shape is the product of its sizes. Add them up for each "
         "kind. Then double the sums that grow with V, or those that grow with N, and compare "
         "again.",
-        'sum(math.prod(shape) for name, shape in run["shapes"].items() if "attention" in name); '
+        '`sum(math.prod(shape) for name, shape in run["shapes"].items() if "attention" in name)`; '
         'and so on with "feed_forward", and with what is in neither stack.',
     ),
 )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LENGTH = 6
+PAD = "pad"
 SENTENCES = ("the black cat drinks milk", "we like our tea hot", "she reads books at home")
 CLEARLY = 0.03  # of its weight, a row of the wrong run that does not sum to 1 lacks at least
 
@@ -60,7 +61,7 @@ def _make(drawn: random.Random) -> Maps:
             break
     words = (["<bos>", *sentence.split()] for sentence in SENTENCES)
     tokens = [
-        ["pad"] * (LENGTH - length) + sentence[:length]
+        [PAD] * (LENGTH - length) + sentence[:length]
         for length, sentence in zip(lengths, words, strict=True)
     ]
     weights = {honest: masked_softmax(good, may), other: wrong}
@@ -87,9 +88,15 @@ def _show(run: Maps) -> Outcome:
     return Outcome(
         text=f"A decoder attends to itself, one head\n{listed}\n"
         'run["A"], run["B"]: weights, (3 sentences, 6 queries, 6 keys)',
-        values={**run.weights, "tokens": run.tokens},
+        values={**run.weights, "tokens": run.tokens, "ids": _ids(run.tokens)},
         picture=lambda: _draw(run),
     )
+
+
+def _ids(tokens: list[list[str]]) -> Tensor:
+    """An id for each token, 0 for a pad, (sentence, token)."""
+    vocabulary = [PAD, *sorted({token for row in tokens for token in row} - {PAD})]
+    return torch.tensor([[vocabulary.index(token) for token in row] for row in tokens])
 
 
 def _draw(run: Maps) -> Axes:
@@ -115,6 +122,14 @@ ERRORS = {
     "rows": "the padding mask hides the pads' rows, and not their columns",
     "after": "the mask was applied after the softmax",
 }
+SIGNS = {  # by which an error is known
+    "next": "there are weights directly to the right of the diagonal, and nothing else is wrong",
+    "itself": "the diagonal is 0, and `<bos>` has nothing left to attend to",
+    "other": "as many keys are hidden on the left as another sentence has pads",
+    "end": "as many keys are hidden as there are pads, but at the end",
+    "rows": "real tokens attend to all pads on their left, and no key of theirs is missing",
+    "after": "what it hid is missing from the sums of the rows",
+}
 run = NumberedRun(
     id="06.compare",
     make=_make,
@@ -135,16 +150,16 @@ run = NumberedRun(
             options=ERRORS,
             right=lambda run: run.error,
             look={
-                "next": "Then each query but the last would have a weight directly to the right of "
-                "the diagonal.",
+                "next": "Then each real token but the last would have a weight directly to the "
+                "right of the diagonal.",
                 "itself": "Then the diagonal would be exactly 0, and `<bos>` would have nothing to "
                 "attend to.",
                 "other": "Then the number of keys that are hidden on the left of a sentence would "
                 "be the number of pads of another one.",
-                "end": "Then a sentence with two pads would have no weight in its last two "
-                "columns, whatever the query.",
-                "rows": "Then real tokens would attend to all pads on their left, and a sentence "
-                "without pads would be right.",
+                "end": "Then a sentence with n pads would have no weight in its last n columns, "
+                "and real tokens would attend to its pads.",
+                "rows": "Then real tokens would attend to all pads on their left, no key that may "
+                "be attended to would be missing, and a sentence without pads would be right.",
                 "after": "Then only keys that may be attended to would have a weight, and the "
                 "weights of most rows would sum to less than 1.",
             },
@@ -158,18 +173,19 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"{run.honest} is right, and {run.rows} of {_real_rows(run)} rows of real tokens show the "
-        f"other run's error{_missed(run)}."
+        f"In {'B' if run.honest == 'A' else 'A'}, {ERRORS[run.error]}: {SIGNS[run.error]}. "
+        f"{_rows(run)}"
     ),
 )
 
 
-def _real_rows(run: Maps) -> int:
-    return sum(token != "pad" for row in run.tokens for token in row)
-
-
-def _missed(run: Maps) -> str:
-    return "; a test of the others finds nothing" if run.rows < _real_rows(run) else ""
+def _rows(run: Maps) -> str:
+    """How many rows show the error, and what that means for a test."""
+    real = sum(token != PAD for row in run.tokens for token in row)
+    if run.rows == real:
+        return f"All {real} rows of real tokens show it."
+    rest = f"the other {real - run.rows}" if real - run.rows > 1 else "the other one"
+    return f"Only {run.rows} of {real} rows of real tokens show it: a test of {rest} passes."
 
 
 item = own_number_item(
@@ -177,10 +193,11 @@ item = own_number_item(
     hints=(
         "Draw the right mask of one sentence with pads on the left. Which rows have nothing left, "
         "and is that an error?",
-        "For each real token, three questions: does every key with a weight belong to it, does "
-        "every key that belongs to it have a weight, and is the sum 1? An empty cell of the "
-        "picture may still hold a small weight.",
-        'Take `run["A"] > 0` and the mask of your own `decoder_mask`, and look at the cells in '
-        'which they differ; then at `run["A"].sum(-1)`. Do the same with B.',
+        "For each real token, ask three things: may it attend to every key that has a weight, has "
+        "every key that it may attend to a weight, and is the sum 1? An empty cell of the picture "
+        "may still hold a small weight.",
+        'With `may = decoder_mask(run["ids"], 0)[:, 0]`, look at the cells where '
+        '`(run["A"] > 0) != may`, and then at `run["A"].sum(-1)`. Do the same with B. In which '
+        'rows of real tokens, `run["ids"] > 0`, is something wrong?',
     ),
 )

@@ -48,6 +48,11 @@ class Change:
         """How many outputs move when the word is replaced, and when the pad is."""
         return _moved(self.before, self.after_word), _moved(self.before, self.after_pad)
 
+    @property
+    def decoder(self) -> int:
+        """How many outputs the word would move under a decoder's mask."""
+        return len(self.before) - self.word
+
 
 def _moved(before: Tensor, after: Tensor) -> int:
     return int(((before - after).abs().amax(-1) > MOVES).sum())
@@ -123,12 +128,18 @@ MASKS = {
     "three": "a window: each query sees itself and the two tokens before it",
 }
 SAYS = {
-    "none": "Your pad moved all {pad} outputs: what a word becomes depends on the padding.",
-    "padding": "Your word moved all {word} outputs, also those before it; your pad only its own.",
-    "causal": "Your pad moved {pad} outputs: words are safe from it only if it comes after them.",
-    "both": "Your word moved {word} outputs, and your pad {pad}: its own, which nobody reads.",
-    "two": "In {layers}, your word moved its own output and one to its right for each layer.",
-    "three": "In {layers}, your word moved its own output and two to its right for each layer.",
+    "none": "Nothing is masked: word and pad moved all {word} outputs, so what a word becomes "
+    "depends on the padding.",
+    "padding": "Only pads are masked: the word moved all {word} outputs, also those before it, "
+    "and the pad only its own, as no query sees it.",
+    "causal": "Only the future is masked: the word moved {word} outputs and the pad {pad}, each "
+    "its own and all that follow.",
+    "both": "Pads and the future are masked: the word moved its own output and all that follow, "
+    "{word}, and the pad only its own, as no query sees it.",
+    "two": "A window of two tokens: in {layers}, the word moved its own output and one more to "
+    "the right for each layer, {word} in all.",
+    "three": "A window of three tokens: in {layers}, the word moved its own output and two more "
+    "to the right for each layer, {word} in all.",
 }
 run = NumberedRun(
     id="06.predict",
@@ -139,13 +150,13 @@ run = NumberedRun(
             what="how many outputs move with the word",
             right=lambda run: run.moved[0],
             look='Count the positions in which `run["before"]` and `run["after"]` differ by more '
-            "than 0.001 in one of their numbers.",
+            "than 0.001 in one of their numbers. Outputs at pads count, too.",
         ),
         "moved_pad": Number(
             what="how many outputs move with the pad",
             right=lambda run: run.moved[1],
-            look='Count the positions in which `run["before"]` and `run["after_pad"]` differ. '
-            "What stands at the pad's own position counts, too.",
+            look='Count the positions in which `run["before"]` and `run["after_pad"]` differ by '
+            "more than 0.001 in one of their numbers. The pad's own position counts, too.",
         ),
         "mask": Choice(
             options=MASKS,
@@ -165,10 +176,13 @@ run = NumberedRun(
             },
         ),
     },
-    says=lambda run: SAYS[run.mask].format(
-        word=run.moved[0],
-        pad=run.moved[1],
-        layers=f"{run.layers} layer{'s' if run.layers > 1 else ''}",
+    says=lambda run: (
+        SAYS[run.mask].format(
+            word=run.moved[0],
+            pad=run.moved[1],
+            layers=f"{run.layers} layer{'s' if run.layers > 1 else ''}",
+        )
+        + f" Under a decoder's mask, the word would move {run.decoder}."
     ),
 )
 item = own_number_item(
