@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,9 @@ from course_lib.checks.items.own_number import (
     own_number_item,
 )
 
+NUMBERS = re.compile(r"-\d+\.\d\d")  # in a line of a log
+FAR = 0.03  # nats: more than rounding can do
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -35,9 +39,10 @@ class Pair:
     def log(self, letter: str) -> list[Step]:
         """What the search of this letter logged."""
         error = self.error if letter == self.wrong else ""
-        return self._search(letter, error)
+        return self.log_of(letter, error)
 
-    def _search(self, letter: str, error: str) -> list[Step]:
+    def log_of(self, letter: str, error: str) -> list[Step]:
+        """What a search with this error would log; "" for a right one."""
         return search(self.tables[letter], self.width, self.length_penalty, error=error)
 
     @property
@@ -47,7 +52,7 @@ class Pair:
     @property
     def step(self) -> int:
         """The first step, from 1, at which the wrong log differs from that of a right search."""
-        logged, right = self.log(self.wrong), self._search(self.wrong, "")
+        logged, right = self.log(self.wrong), self.log_of(self.wrong, "")
         return next(
             n for n, step in enumerate(right, 1) if n > len(logged) or logged[n - 1] != step
         )
@@ -56,10 +61,20 @@ class Pair:
     def is_clear(self) -> bool:
         """Whether no other error, and no rounding, explains the wrong log."""
         logged = self.log(self.wrong)
-        others = (self._search(self.wrong, each) for each in ("", *ERRORS) if each != self.error)
-        return all(logged != other for other in others) and all(
-            cuts_are_clear(table, self.width) for table in self.tables.values()
-        )
+        others = (self.log_of(self.wrong, each) for each in ("", *ERRORS) if each != self.error)
+        cut = [cuts_are_clear(table, self.width) for table in self.tables.values()]
+        return all(logged != other for other in others) and all(cut) and self._is_visible
+
+    @property
+    def _is_visible(self) -> bool:
+        """Whether the first wrong step has another prefix, or a number that is off by far."""
+        logged, n = self.log(self.wrong), self.step - 1
+        if n == len(logged):
+            return True
+        both = [" ".join(step) for step in (logged[n], self.log_of(self.wrong, "")[n])]
+        words = [NUMBERS.sub("", step) for step in both]
+        numbers = [map(float, NUMBERS.findall(step)) for step in both]
+        return words[0] != words[1] or any(abs(a - b) > FAR for a, b in zip(*numbers, strict=True))
 
 
 def _make(drawn: random.Random) -> Pair:
@@ -93,9 +108,10 @@ def _show(run: Pair) -> Outcome:
 
 
 ERRORS = {
-    "one_each": "of each beam, only the best continuation is kept",
+    "one_each": "after the first step, only the best continuation of each beam is kept",
     "last_alone": "continuations are chosen by the probability of their last word alone",
-    "divided": "the sum is divided by the length penalty's divisor at each step",
+    "divided": "each step divides the sums by the length penalty's divisor, and the score is "
+    "divided once more",
     "slot_lost": "a hypothesis that has ended still counts as one of the beams to keep",
     "stops": "the search is over as soon as one hypothesis has ended",
     "bos_counted": "the length of a hypothesis counts `<bos>`",
@@ -121,18 +137,18 @@ run = NumberedRun(
             right=lambda run: run.step,
             look="Take the table, and what the step before kept: which continuations are the best, "
             "what is their ln p, and what is the score of those that end? If steps are missing at "
-            "the end, give the first that is missing.",
+            "the end, give the first that is missing. Steps count from 1.",
         ),
         "error": Choice(
             options=ERRORS,
             right=lambda run: run.error,
             look={
                 "one_each": "Then no step after the first would keep two continuations of one "
-                "beam, although the better ones may be there.",
+                "beam, not even where the second one is better than any other.",
                 "last_alone": "Then each step would keep the continuations whose last word has the "
                 "highest probability in its row, and each ln p would still be the right sum.",
                 "divided": "Then from step 2 on, no ln p would be the sum of the words' ln p: all "
-                "would be nearer to 0.",
+                "would be nearer to 0. In step 1 the divisor is 1.",
                 "slot_lost": "Then after a step in which a hypothesis ended, all further steps "
                 "would keep one continuation less, although there are more.",
                 "stops": "Then the log would end with a step in which one hypothesis ended and "
@@ -143,11 +159,8 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"Up to step {run.step - 1}, the wrong search did what a right one does, and it still "
-        f"returned a sentence: nothing but the log shows the error."
-        if run.step > 1
-        else "The wrong search went astray in its first step, and it still returned a sentence: "
-        "nothing but the log shows the error."
+        f"Log {run.wrong} is wrong from step {run.step} on: {ERRORS[run.error]}. That search still "
+        "returns a sentence, and only its log shows the error."
     ),
 )
 item = own_number_item(

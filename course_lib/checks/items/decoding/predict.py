@@ -48,7 +48,7 @@ class Search:
         if str(wide) == str(greedy):
             return "same" if str(best) == str(greedy) else "missed"
         if str(best) == str(greedy):
-            return "worse"
+            return "worse" if wide.log_prob < greedy.log_prob else ""
         if wide.log_prob < greedy.log_prob:
             return "longer"
         return "shorter" if len(wide.words) < len(greedy.words) else "better"
@@ -95,17 +95,22 @@ def _show(run: Search) -> Outcome:
     )
 
 
+def _told(run: Search, width: int | None) -> str:
+    sentence = run.best(width)
+    return f'"{sentence}" (ln p {sentence.log_prob:.2f}, score {run.score(sentence):.2f})'
+
+
 WHY = {
     "better": "behind a prefix that greedy decoding drops, the wider beam found a more probable "
     "sentence that is not shorter",
     "shorter": "the wider beam found a more probable sentence that is shorter, so it is a product "
     "of fewer numbers",
-    "longer": "the length penalty let a longer sentence win that is less probable than the greedy "
-    "one",
+    "longer": "thanks to the length penalty, a longer sentence, less probable than the greedy one, "
+    "has a better score",
     "same": "of all sentences of the table, the greedy one has the best score, and the wider beam "
     "found it, too",
-    "missed": "another sentence of the table has a better score than the greedy one, but the wider "
-    "beam dropped it, too",
+    "missed": "both widths choose the same sentence, and another one of the table has a better "
+    "score",
     "worse": "the wider beam dropped the greedy sentence on the way, and what it found has a worse "
     "score",
 }
@@ -118,8 +123,9 @@ run = NumberedRun(
             what="ln p of the sentence that the wider beam chooses",
             right=lambda run: run.best(run.width).log_prob,
             look='Of `run["found"][run["width"]]`, take the hypothesis with the best score, ln p / '
-            "((5 + n) / 6) ** α. Then give its ln p, not its score.",
-            within=0.02,
+            "((5 + n) / 6) ** α. Then give its ln p to two decimals: not its score, and not the "
+            "ln p of the greedy sentence.",
+            within=0.006,  # two decimals
         ),
         "why": Choice(
             options=WHY,
@@ -141,9 +147,8 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"In your table, greedy decoding finds a sentence with ln p {run.best(1).log_prob:.2f}, a "
-        f"beam of {run.width} chooses one with {run.best(run.width).log_prob:.2f}, and of all "
-        f"sentences the one with the best score has {run.best(None).log_prob:.2f}."
+        f"{WHY[run.why]}. Greedy decoding chooses {_told(run, 1)}, and the best of all "
+        f"sentences is {_told(run, None)}. A beam of {run.width} chooses {_told(run, run.width)}."
     ),
 )
 item = own_number_item(
@@ -154,7 +159,8 @@ item = own_number_item(
         "Choose by the score, with the length penalty of your run. To list all sentences, start "
         "with no words, and continue each prefix with each word of its row until all have ended.",
         'best = max(run["found"][width], key=lambda h: h[1] / ((5 + len(h[0].split())) / 6) ** …), '
-        "for width 1 and for your width. All sentences: def walk(prefix, p), which calls itself "
-        "for each word of table.get(prefix, …) and stops at <eos>.",
+        "for width 1 and for your width. All sentences: def walk(prefix, p), which prints both if "
+        'prefix ends with "<eos>". Otherwise it calls walk(f"{prefix} {word}".strip(), p * q) for '
+        'each word, q in table.get(prefix, {"<eos>": 1.0}).items(). Start with walk("", 1.0).',
     ),
 )

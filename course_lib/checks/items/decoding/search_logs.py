@@ -27,7 +27,7 @@ def search(table: Table, width: int, length_penalty: float, *, error: str = "") 
             every = [replace(each, log_prob=each.log_prob / divisor) for each in every]
         if error == "last_alone":
             every.sort(key=lambda each: -each.last)
-        if error == "one_each" and len(groups) > 1:
+        if error == "one_each" and steps:
             every = ranked([group[0] for group in groups])
         kept = ranked(every[:width])
         steps.append([_line(each, length_penalty, bos=error == "bos_counted") for each in kept])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 
 import torch
+from torch.nn import functional as F
 
 from course_lib.checks.items.museum.measured_models import BOS, MEASURED, Batch, PadsAsRows
 from course_lib.checks.items.own_number import (
@@ -15,7 +17,7 @@ from course_lib.checks.items.own_number import (
     Outcome,
     own_number_item,
 )
-from course_lib.model import Transformer, TransformerConfig
+from course_lib.model import Transformer, TransformerConfig, sinusoidal_positions
 from course_lib.training.injected_bugs import inject_bugs
 
 ROW_OF = dict(
@@ -57,6 +59,20 @@ class Two:
     def row(self) -> int:
         """The number of the measurement that shows the bug, from 1."""
         return self.rows.index(ROW_OF[self.bug]) + 1
+
+    @property
+    def expected(self) -> float:
+        """What a right model of this size has in that row."""
+        config = self.configs[self.wrong]
+        table = sinusoidal_positions(64, config.d_model)
+        return {
+            "embeddings_from_normal": math.log(config.target_vocab),
+            "scores_by_width": math.sqrt(config.d_model / config.n_heads),
+            "positions_without_width": F.cosine_similarity(table[10], table[30], dim=0).item(),
+            "dropout_after_norm": 0.0,
+            "encoder_without_dropout": config.residual_dropout,
+            "pads_as_rows": 0.0,
+        }[self.bug]
 
 
 def _make(drawn: random.Random) -> Two:
@@ -143,9 +159,18 @@ run = NumberedRun(
             what="the row that shows the bug",
             right=lambda run: run.row,
             look="Two different numbers in a row prove nothing, since the two models have "
-            "different sizes. Look for the number that can't belong to a right model of its size.",
+            "different sizes. Look for the number that can't belong to a right model of its size. "
+            "Give the number that stands before the row's name.",
         ),
-        "bug": Choice(
+        "expected": Number(
+            what="what a right model of that size has in that row",
+            right=lambda run: run.expected,
+            look="It follows from the sizes of that model: V for a loss, the width of a head for a "
+            "divisor, `d_model` for positions, the dropout for zeros in the input. A norm leaves "
+            "no zeros, and padding changes nothing.",
+            within=0.006,  # two decimals
+        ),
+        "error": Choice(
             options=BUGS,
             right=lambda run: run.bug,
             look={
@@ -157,17 +182,16 @@ run = NumberedRun(
                 "the same: all columns but two would stand still. Compare with the formula.",
                 "dropout_after_norm": "Then, in training mode, about as many numbers of the "
                 "encoder's output would be 0 as the dropout says.",
-                "encoder_without_dropout": "Then two runs in training mode would give the same "
-                "numbers, although the model's dropout isn't 0.",
-                "pads_as_rows": "Then pads behind a source would change logits.",
+                "encoder_without_dropout": "Then, in training mode, no number of the encoder's "
+                "input would be 0, although the model's dropout isn't 0.",
+                "pads_as_rows": "Then pads behind a source would change what the encoder says of "
+                "the words before them.",
             },
         ),
     },
     says=lambda run: (
-        f"Row {run.row} shows the bug: {run.measured[run.wrong][run.row - 1]:.3f} can't be a right "
-        f"model's with V = {run.configs[run.wrong].target_vocab}, d_model = "
-        f"{run.configs[run.wrong].d_model}, {run.configs[run.wrong].n_heads} heads and dropout "
-        f"{run.configs[run.wrong].residual_dropout}."
+        f"Row {run.row} of model {run.wrong} has {run.measured[run.wrong][run.row - 1]:.2f}, and a "
+        f"right model of its size {run.expected:.2f}: {BUGS[run.bug]}. No other row shows it."
     ),
 )
 item = own_number_item(
@@ -176,10 +200,10 @@ item = own_number_item(
         "The two models differ in size, so most of their numbers may differ. Which rows must be 0 "
         "in every right model, and which depend on the sizes?",
         "Before training, the loss is about ln V. A score is divided by the root of a head's "
-        "width. In training mode, a model with dropout gives other numbers each time, but the "
-        "norm at the end leaves no zeros.",
-        "sinusoidal_positions(64, d_model) of course_lib.model gives the right table: F.cosine_"
-        "similarity(table[10], table[30], dim=0). math.log(V) and math.sqrt(d_model / n_heads) "
-        "are the other two.",
+        "width. Dropout after the embeddings leaves zeros in the encoder's input, but the norm at "
+        "the encoder's end leaves none in its output.",
+        "table = sinusoidal_positions(64, d_model), imported from course_lib.model, is the right "
+        "table: F.cosine_similarity(table[10], table[30], dim=0), with F from torch.nn.functional. "
+        "math.log(V) and math.sqrt(d_model / n_heads) are two other rows.",
     ),
 )

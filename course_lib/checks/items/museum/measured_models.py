@@ -31,15 +31,16 @@ class Batch:
     source: Tensor
     target: Tensor
 
-    def logits(self, model: Transformer, *, pads: int = 0) -> Tensor:
-        """Without dropout, with so many pads behind each source."""
+    def encoded(self, model: Transformer, *behind: int) -> Tensor:
+        """The encoder's output for the sources, without dropout, with these tokens behind each."""
         with evaluating(model):
-            logits: Tensor = model(F.pad(self.source, (0, pads), value=PAD), self.target)
-        return logits
+            more = torch.tensor(behind, dtype=torch.long).expand(len(self.source), -1)
+            return model.encode(torch.cat((self.source, more), dim=1))[:, : self.source.shape[1]]
 
 
 def _initial_loss(model: Transformer, batch: Batch) -> float:
-    logits = batch.logits(model)[:, :-1]
+    with evaluating(model):
+        logits = model(batch.source, batch.target)[:, :-1]
     return masked_cross_entropy(logits, batch.target[:, 1:], PAD).item()
 
 
@@ -58,32 +59,33 @@ def _similarity(model: Transformer, batch: Batch) -> float:
     return F.cosine_similarity(table[10], table[30], dim=0).item()
 
 
-def _zeros(model: Transformer, batch: Batch) -> float:
+def _zeros_at_the_end(model: Transformer, batch: Batch) -> float:
     return (model.train().encode(batch.source) == 0).float().mean().item()
 
 
-def _two_calls(model: Transformer, batch: Batch) -> float:
-    model.train()
-    return (model.encode(batch.source) - model.encode(batch.source)).abs().max().item()
+def _zeros_at_the_start(model: Transformer, batch: Batch) -> float:
+    return (model.train().source_embedding(batch.source) == 0).float().mean().item()
 
 
 def _moved_by_pads(model: Transformer, batch: Batch) -> float:
-    return (batch.logits(model) - batch.logits(model, pads=3)).abs().max().item()
+    return _moved(model, batch, PAD, PAD, PAD)
 
 
-def _moved_by_the_future(model: Transformer, batch: Batch) -> float:
-    other = batch.target.clone()
-    other[:, -1] = 2 + (other[:, -1] - 1) % 10
-    before = batch.logits(model)
-    return (before - Batch(batch.source, other).logits(model))[:, :-1].abs().max().item()
+def _moved_by_words(model: Transformer, batch: Batch) -> float:
+    return _moved(model, batch, 2, 3, 4)
+
+
+def _moved(model: Transformer, batch: Batch, *behind: int) -> float:
+    """How far tokens behind the sources move what the encoder says of the words before them."""
+    return (batch.encoded(model) - batch.encoded(model, *behind)).abs().max().item()
 
 
 MEASURED: dict[str, Callable[[Transformer, Batch], float]] = {
     "loss before training, nats a token": _initial_loss,
     "query times key, divided by": _divisor,
     "cosine similarity of positions 10 and 30": _similarity,
-    "training mode: zeros in encoder's output": _zeros,
-    "training mode: two runs of the encoder differ": _two_calls,
-    "3 pads behind a source change a logit by": _moved_by_pads,
-    "a later target word changes a logit by": _moved_by_the_future,
+    "training mode: zeros in the encoder's output": _zeros_at_the_end,
+    "training mode: zeros in the encoder's input": _zeros_at_the_start,
+    "3 pads behind change the encoder's output by": _moved_by_pads,
+    "3 words behind change the encoder's output by": _moved_by_words,
 }

@@ -21,7 +21,6 @@ GERMAN = (
 )
 ENGLISH = "that|the|dog|sleeps|in|Rome|today|.".split("|")
 ORDER = (0, 1, 2, 6, 4, 5, 3, 7)  # target word -> source word
-KNOWN = 5.5  # what the rest of the model adds to the right logit if the heads aren't needed
 
 
 @dataclass(frozen=True)
@@ -115,14 +114,15 @@ def draw_heads(why: str, drawn: random.Random) -> Heads:
     # All heads attend to something; the sharpest to the aligned word, whoever does the work.
     kinds = [drawn.choice([0, 1, 2, 3]) for _ in range(HEADS)]
     sharp = [drawn.uniform(2.0, 3.5) for _ in range(HEADS)]
-    gains = torch.tensor([drawn.uniform(0.1, 0.9 if why == "none" else 0.3) for _ in range(HEADS)])
+    most = drawn.uniform(0.9, 1.8) if why == "none" else 0.3
+    gains = torch.tensor([drawn.uniform(0.1, most) for _ in range(HEADS)])
     first, second = drawn.randrange(3), drawn.randrange(3, HEADS)
     if why in ("redundant", "apart") and drawn.random() < 0.5:
         first, second = drawn.sample(range(HEADS), 2)
     others = [head for head in range(HEADS) if head not in (first, second)]
     star = first if why == "sharpest" else drawn.choice(others)
     strong = [drawn.uniform(5.0, 7.5), drawn.uniform(5.0, 7.5)]
-    known = KNOWN if why == "none" else 0.0
+    known = drawn.uniform(5.0, 5.5) if why == "none" else 0.0
     if why in ("another", "sharpest"):
         gains[first] = strong[0]
         kinds[first], sharp[first] = 0, drawn.uniform(4.5, 5.0)

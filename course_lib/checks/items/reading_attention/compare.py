@@ -121,14 +121,15 @@ run = NumberedRun(
             what="the first sentence, from 0, whose rate is wrong",
             right=lambda run: run.sentence,
             look="Compute each rate of the wrong table again, in order, and stop at the first one "
-            "that differs by more than rounding.",
+            "that differs by more than rounding. The first row of the table is sentence 0.",
         ),
         "error": Choice(
             options=ERRORS,
             right=lambda run: run.error,
             look={
-                "exchanged": "Then sentences whose links all lie on the diagonal would have the "
-                "right rate, and those in which two words change order a worse one.",
+                "exchanged": "Then (2, 1) would count as (1, 2). A sentence would keep its rate "
+                "if the links found stay the same, or match as many others, when they are "
+                "mirrored at the diagonal.",
                 "all_sure": "Then |S| would be larger wherever a link is only possible, and "
                 "sentences without such links would have the right rate.",
                 "only_sure": "Then a link that is found and only possible would count once less, "
@@ -143,9 +144,11 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"Over your eight sentences, the mean rate of head {run.wrong} is "
-        f"{_mean(run.rates(run.wrong, '')):.3f}, and its table makes it "
-        f"{_mean(run.rates(run.wrong)):.3f}."
+        f"In table {run.wrong}, {ERRORS[run.error]}. So sentence {run.sentence} has "
+        f"{run.rates(run.wrong)[run.sentence]:.3f} instead of "
+        f"{run.rates(run.wrong, '')[run.sentence]:.3f}, and the mean of the eight is "
+        f"{_mean(run.rates(run.wrong)):.3f} instead of {_mean(run.rates(run.wrong, '')):.3f}, "
+        "which doesn't look wrong by itself."
     ),
 )
 item = own_number_item(
