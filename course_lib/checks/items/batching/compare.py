@@ -80,8 +80,8 @@ TELLS = {
     "order": "every epoch takes the same steps through the same batches",
 }
 LOOK = (
-    "The other log holds to all rules: a smaller batch is what is left over, a row may have fewer "
-    "labels than its target has words, as long as it was cut and still ends in <eos>."
+    "The other log keeps all the rules. A smaller batch is what is left over, and a row may have "
+    "fewer labels than its target has words, as long as it still ends in <eos>."
 )
 run = NumberedRun(
     id="09.compare",
@@ -97,8 +97,10 @@ run = NumberedRun(
         "line": Number(
             what="the first line of the wrong log in which its error shows",
             right=lambda run: run.line,
-            look="Compare each line with the corpus: is it in order for this sentence, on its own "
-            "and after the lines before it? What is missing from an epoch shows in its last line.",
+            look="For each line in turn, work out what a right program would write for these "
+            "sentences: the tokens of each row, the labels, the <eos>. And has one of the "
+            "sentences been in this epoch before? A sentence that is missing shows in the last "
+            "line of its epoch.",
         ),
         "error": Choice(
             options=ERRORS,
@@ -117,8 +119,7 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"Line {run.line} of {run.wrong} shows that {ERRORS[run.error].replace('`', '')}: "
-        f"{TELLS[run.error]}."
+        f"Line {run.line} of {run.wrong} shows that {ERRORS[run.error]}: {TELLS[run.error]}."
     ),
 )
 item = own_number_item(
@@ -129,7 +130,9 @@ item = own_number_item(
         "For each epoch of each log, sort all its sentences. Then compare the numbers of labels "
         "with the targets of the same sentences: a word each, one more for <eos>, but no more than "
         "allowed. Then read a batch.",
-        'sorted(n for batch in run["A"] if batch["epoch"] == 1 for n in batch["sentences"]), and '
-        'print(*run["A"][0]["labels"], sep="\\n") beside run["corpus"].',
+        'For "A" and then for "B": sorted(n for batch in run["A"] if batch["epoch"] == 1 for n in '
+        'batch["sentences"]), and, for each sentence of a batch, its target beside its row: '
+        'batch = run["A"][0]; [(run["corpus"][n][1], row) for n, row in zip(batch["sentences"], '
+        'batch["labels"])].',
     ),
 )

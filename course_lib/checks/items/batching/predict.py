@@ -61,19 +61,19 @@ WAYS = {
     "random_budget": "each batch was filled up to a budget of tokens, and the sentences come in "
     "random order",
 }
-COSTS = {  # what a way gains, and what it costs
-    "random": "Nothing was sorted, so nearly every batch has a long sentence that all others are "
-    "padded to",
-    "sorted": "So few pads cost the shuffle: each epoch begins with the shortest sentences and "
-    "ends with the longest",
-    "shuffled": "So few pads cost memory: all batches have equally many sentences, so those of "
-    "long ones are far larger",
-    "pools": "Sorting a few batches at a time saves most of the pads, but within each eight, the "
-    "model goes from short sentences to long ones",
-    "budget": "Memory is used evenly, but a batch of long sentences has far fewer of them than one "
-    "of short sentences",
-    "random_budget": "A budget bounds the memory, and does nothing against pads: that needs "
-    "sentences of similar length",
+COSTS = {  # how a way is recognised, what it gains, and what it costs
+    "random": "Nothing was sorted (`a`), so nearly every batch has a long sentence that all others "
+    "are padded to",
+    "sorted": "All were sorted and never shuffled (`b`): there are few pads, but each epoch begins "
+    "with the shortest sentences and ends with the longest",
+    "shuffled": "They were sorted, and the batches shuffled (`c`): there are few pads, but all "
+    "batches have equally many sentences, so those of long ones need far more memory",
+    "pools": "Eight batches at a time were sorted (`d`): that saves most of the pads, but within "
+    "each eight, the model goes from short sentences to long ones",
+    "budget": "A budget was filled with sentences of similar length (`e`): memory is used evenly, "
+    "but a batch of long sentences has far fewer of them than one of short sentences",
+    "random_budget": "A budget was filled in random order (`f`): that bounds the memory and does "
+    "nothing against pads, which takes sentences of similar length",
 }
 run = NumberedRun(
     id="09.predict",
@@ -84,15 +84,16 @@ run = NumberedRun(
             what="the share of pads in per cent",
             right=lambda run: run.share,
             look="A batch has rows × longest tokens, pads included. Add that up over all batches, "
-            "and the lengths as well: the difference is pads.",
-            within=0.5,
+            "and the lengths as well: the difference is pads. Divide once, at the end, and write "
+            "45.12 for a share of 0.4512.",
+            within=0.01,
         ),
         "peak": Number(
             what="how many times as many tokens as the mean batch the largest has",
             right=lambda run: run.peak,
             look="Count the tokens of each batch with pads, rows × longest. Divide the largest of "
-            "these numbers by their mean.",
-            within=0.05,
+            "these numbers by their mean, not by their median, and write two decimals.",
+            within=0.01,
         ),
         "way": Choice(
             options=WAYS,
@@ -114,8 +115,9 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"{run.share:.1f} % of your tokens are pads, and the largest batch is {run.peak:.1f} times "
-        f"the mean. {COSTS[run.way]}."
+        f"{run.share:.2f} % of the tokens are pads, and the largest batch has {run.peak:.2f} times "
+        f"the tokens of the mean one. {COSTS[run.way]}. In random order and 32 to a batch, "
+        f"{run.unsorted:.1f} % would be pads."
     ),
 )
 item = own_number_item(
@@ -126,7 +128,8 @@ item = own_number_item(
         "For each batch: the number of rows, the shortest, the longest. Is the number the same in "
         "all? Are shortest and longest close together? How does the longest go on from batch to "
         "batch?",
-        'tokens = [len(b) * max(b) for b in run["batches"]]; the share is 1 − real / sum(tokens), '
-        "where real is the sum of all lengths; the peak is max(tokens) over the mean of tokens.",
+        'tokens = [len(b) * max(b) for b in run["batches"]]; the share is 100 × (1 − real / '
+        'sum(tokens)), where real is sum(map(sum, run["batches"])); the peak is max(tokens) × '
+        "len(tokens) / sum(tokens).",
     ),
 )

@@ -28,12 +28,8 @@ box = BlackBox(
         "not_clipped": "matches are not clipped",
         "mean_of_scores": "it is the mean of the sentences' scores",
         "no_brevity_penalty": "it has no brevity penalty",
-        "long_ones_punished": "the brevity penalty applies to translations that are too long "
-        "instead of too short",
         "arithmetic_mean": "it takes the arithmetic mean of the precisions",
-        "recall": "matches are divided by the number of n-grams in the references",
         "smoothed": "1 is added to matches and totals",
-        "one_length_short": "n-grams end at three words",
         "lower_case": "capital letters are ignored",
     },
     problem=_problem,

@@ -52,6 +52,11 @@ class TwoSystems:
         """Which of the sentences are in the training set: (N,)."""
         return torch.tensor([each in self.training for each in self.references])
 
+    @property
+    def fair_leads(self) -> Tensor:
+        """In lower case, of the sentences that aren't in the training set."""
+        return self.leads_in_lower_case[~self.seen]
+
     @cached_property
     def a_wins(self) -> float:
         return share_of_losses(self.leads)
@@ -141,7 +146,7 @@ def draw_systems(drawn: random.Random) -> TwoSystems:
 
 def _is_clear(run: TwoSystems) -> bool:
     """Whether one conclusion holds by a clear margin, and the others don't."""
-    leads, lowered = run.leads, run.leads_in_lower_case
+    leads, lowered, fair = run.leads, run.leads_in_lower_case, run.fair_leads
     ahead = {  # B's lead in what is left
         "all": leads.mean(),
         "one_sentence": (leads.sum() - leads.max()) / (SENTENCES - 1),
@@ -150,10 +155,11 @@ def _is_clear(run: TwoSystems) -> bool:
     }
     if run.state in ahead:
         ahead[run.state] = -ahead[run.state]  # A is ahead there
-    if min(ahead.values()) < 0.4:
+    lead = -fair.mean() if run.state in ("in_case", "seen") else fair.mean()
+    if min(*ahead.values(), lead) < 0.4:
         return False
     if run.state in ("chance", "one_sentence"):
         return 0.12 < run.a_wins < 0.42
-    if run.state == "shown" and max(map(share_of_losses, (lowered, leads[~run.seen]))) > 0.02:
+    if run.state == "shown" and max(map(share_of_losses, (lowered, leads[~run.seen], fair))) > 0.02:
         return False
     return run.a_wins < 0.03

@@ -67,6 +67,18 @@ ERRORS = {
     "kept_by_training": "it keeps the weights of its lowest training loss",
     "trained_on_validation": "it trains on the validation sentences, too",
 }
+SEEN = {  # in the log with the error
+    "no_warmup": "Its rate is at the peak at the end of the first epoch",
+    "stepped_per_epoch": "Its rate at the end of epoch 3 is what the recipe says for step 3",
+    "validation_smoothed": "Its training loss and its share of right words are those of the other "
+    "log, and yet its validation loss is higher in every epoch",
+    "dropout_left_on": "Its kept weights, measured again, have a loss that is nowhere in its "
+    "column, since dropout draws anew each time",
+    "kept_by_training": "The columns of both logs are the same, but the loss of its kept weights "
+    "isn't the lowest in the column",
+    "trained_on_validation": "Its validation loss goes on falling with the training loss, and "
+    "doesn't turn",
+}
 run = NumberedRun(
     id="11.compare",
     make=draw_curves,
@@ -108,8 +120,9 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"{run.honest} keeps the weights of epoch {run.epoch}. A log is worth something if you "
-        "know how each of its columns was measured, and have checked one of them by hand."
+        f"{'B' if run.honest == 'A' else 'A'} has the error: {ERRORS[run.error]}. "
+        f"{SEEN[run.error]}. {run.honest} is as it should be and keeps the weights of epoch "
+        f"{run.epoch}."
     ),
 )
 item = own_number_item(

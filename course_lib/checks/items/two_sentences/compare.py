@@ -66,6 +66,18 @@ ERRORS = {
     "no_zero_grad": "the gradients of earlier steps aren't cleared",
     "rate_too_high": "its learning rate is far too high",
 }
+SEEN = {  # in the log with the error
+    "pads_counted": "Its loss is below the baseline while shuffled sources cost nothing yet, since "
+    "padding can be predicted without a source",
+    "not_shifted": "Its loss goes to almost 0, and yet shuffled sources cost nothing and no "
+    "sentence comes out right",
+    "source_not_read": "Its loss stops at the baseline, and shuffled sources cost nothing",
+    "control_keeps_the_source": "Both of its losses stay the same, although it translates",
+    "no_zero_grad": "Its first step is right, since at step 2 both losses are still the same, and "
+    "then its gradient grows and grows",
+    "rate_too_high": "Its gradient at step 1 is right, and yet at step 2 its loss is another one: "
+    "this step was too long",
+}
 run = NumberedRun(
     id="10.compare",
     make=draw_logs,
@@ -105,13 +117,15 @@ run = NumberedRun(
         "step": Number(
             what="the first step in the honest log at which its loss is below the baseline",
             right=lambda run: run.step,
-            look="The target-only baseline is what your `target_only_entropy` gives for "
-            '`run["pairs"]`. Compare it with the column "loss" of the run that you call honest.',
+            look="The target-only baseline is what `target_only_entropy` gives for "
+            '`run["pairs"]`. Compare it with the column "loss" of the run that you call honest, '
+            "and give the step, not the row.",
         ),
     },
     says=lambda run: (
-        f"The baseline of these sentences is {run.baseline:.3f}; the honest run is below it at "
-        f"step {run.step}, and from then on its loss can't be explained without the source."
+        f"{'B' if run.honest == 'A' else 'A'} has the error: {ERRORS[run.error]}. "
+        f"{SEEN[run.error]}. The baseline is {run.baseline:.3f}; {run.honest} is below it at step "
+        f"{run.step}, which can't be explained without the source."
     ),
 )
 item = own_number_item(

@@ -45,8 +45,19 @@ STATES = {
     "memorised": "it reads the source and has memorised its sentences, but most other sentences of "
     "the same words come out wrong",
     "blind": "it has learned all that the English alone can tell, and doesn't read the source",
-    "early": "it hasn't yet learned all that the English alone can tell",
+    "early": "it was stopped too early: a model that knows only the English would have a clearly "
+    "lower loss",
     "sees_the_label": "it sees the very token that it should predict, and doesn't translate at all",
+}
+SEEN = {  # in the losses, and in what comes out right
+    "translates": "It is below, shuffled sources cost a lot, and most sentences that it hasn't "
+    "seen come out right: it translates",
+    "memorised": "It is below, and shuffled sources cost a lot, but most sentences that it hasn't "
+    "seen come out wrong: it has memorised its own",
+    "blind": "It is just above, and shuffled sources cost nothing: all that it knows is English",
+    "early": "It is clearly above: knowing the English sentences would already bring it lower",
+    "sees_the_label": "It is far below although shuffled sources cost nothing, and no sentence "
+    "comes out right: it sees its labels",
 }
 run = NumberedRun(
     id="10.conclude",
@@ -57,9 +68,9 @@ run = NumberedRun(
             what="the target-only baseline of the sentences it was trained on",
             right=lambda run: run.baseline,
             look="For each prefix of a target, count what follows it, `<eos>` included: that is "
-            'your `target_only_entropy(run["pairs"])`. A pair that occurs three times counts '
-            "three times.",
-            within=0.002,
+            '`target_only_entropy(run["pairs"])`, in nats per token, with three decimals. A pair '
+            "that occurs three times counts three times.",
+            within=0.001,
         ),
         "conclusion": Choice(
             options=STATES,
@@ -79,8 +90,8 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"ln V is {run.ln_v:.2f}, the baseline {run.baseline:.3f}, and your loss {run.loss:.3f}: "
-        "what counts is on which side of the baseline it lies, and what a shuffled source costs."
+        f"The loss of {run.loss:.3f} is far below ln V = {run.ln_v:.2f}, but what counts is the "
+        f"baseline of {run.baseline:.3f}. {SEEN[run.state]}."
     ),
 )
 item = own_number_item(
