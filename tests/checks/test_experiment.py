@@ -131,8 +131,8 @@ def test_after_the_budget_the_box_is_closed_and_that_of_another_number_is_not():
 
 
 def test_an_answer_does_not_call_the_box():
-    open_box = black_box(ITEM, number=3)
-    report = check(ITEM, lambda: answer("arithmetic_mean", [open_box(*LONGER)]))
+    open_box, arguments = black_box(ITEM, number=3), LONGER
+    report = check(ITEM, lambda: [{"number": 3, "error": "a", "calls": [open_box(*arguments)]}])
     assert "when it is graded" in str(report)
 
 

@@ -15,9 +15,9 @@ def right():
     longer = "The cat sleeps on the old mat now today .".split()
     short = "The dog eats".split()
     calls = [([longer], [reference]), ([reference, short], [reference, short])]
-    return {"number": 1, "error": "b", "calls": calls}
+    return {"number": 3, "error": "b", "calls": calls}
 
-OTHER = {"number": 29, "error": "e", "calls": right()["calls"]}
+OTHER = {"number": 0, "error": "d", "calls": right()["calls"]}
 
 def two(first):
     return [first, OTHER]
@@ -44,7 +44,7 @@ RETURNED = {
     "words without end": "two(right() | {'calls': [([['a'] * 10**6], [['a']])]})",
     "a word without end": "two(right() | {'calls': [([['a' * 10**8]], [['a']])]})",
     "another error each time": "two(right() | {'error': 'bcdefghia'[turn.append(1) or len(turn)]})",
-    "a text": "'number 1, error b'",
+    "a text": "'number 3, error b'",
     "one number alone": "right()",
     "one number twice": "[right(), right()]",
 }

@@ -50,14 +50,16 @@ STATES = {
     "sees_the_label": "it sees the very token that it should predict, and doesn't translate at all",
 }
 SEEN = {  # in the losses, and in what comes out right
-    "translates": "It is below, shuffled sources cost a lot, and most sentences that it hasn't "
-    "seen come out right: it translates",
-    "memorised": "It is below, and shuffled sources cost a lot, but most sentences that it hasn't "
-    "seen come out wrong: it has memorised its own",
-    "blind": "It is just above, and shuffled sources cost nothing: all that it knows is English",
-    "early": "It is clearly above: knowing the English sentences would already bring it lower",
-    "sees_the_label": "It is far below although shuffled sources cost nothing, and no sentence "
-    "comes out right: it sees its labels",
+    "translates": "The loss is below it, shuffled sources cost a lot, and most sentences that the "
+    "model hasn't seen come out right: it translates",
+    "memorised": "The loss is below it, and shuffled sources cost a lot, but most sentences that "
+    "the model hasn't seen come out wrong: it has memorised its own",
+    "blind": "The loss is just above it, and shuffled sources cost nothing: all that the model "
+    "knows is English",
+    "early": "The loss is clearly above it: knowing the English sentences would already bring it "
+    "lower",
+    "sees_the_label": "The loss is far below it although shuffled sources cost nothing, and no "
+    "sentence comes out right: the model sees its labels",
 }
 run = NumberedRun(
     id="10.conclude",
