@@ -80,7 +80,9 @@ def test_the_first_product_does_not_tell_how_many_pairs_a_table_has():
 def test_what_is_shown_of_the_first_prediction_has_no_label():
     for number in NUMBERS:
         shown = make_run("02.predict", number=number)
-        assert "label" not in shown.text and str(shown["labels"][0].item()) not in shown.text.split()
+        assert (
+            "label" not in shown.text and str(shown["labels"][0].item()) not in shown.text.split()
+        )
 
 
 def test_a_loss_that_rounds_to_ln_v_is_reported_without_a_sign_that_misleads():
