@@ -27,7 +27,11 @@ def _scores_and_mask(draw: Draw) -> list[Call]:
 def _row_fully_masked(draw: Draw) -> list[Call]:
     mask = draw.mask(2, 1, 3, 4)
     mask[1, 0, 1] = False
-    return [Call((draw.normal(2, 2, 3, 4), mask), about="all keys of one query are masked")]
+    equal = torch.zeros(2, 2, 3, 4)  # weights of a quarter that are no sign of an empty row
+    return [
+        Call((draw.normal(2, 2, 3, 4), mask), about="all keys of one query are masked"),
+        Call((equal, mask), about="equal scores, and all keys of one query are masked"),
+    ]
 
 
 def _extremes(draw: Draw) -> list[Call]:
