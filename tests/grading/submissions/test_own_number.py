@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib.grading.submissions.exercise import load_exercise
-from tests.checks.runs.test_own_number import right
+from tests.checks.numbered_runs.test_own_number import right
 from tests.grading.notebooks_to_hand_in import ROOT, answered, points, with_cell
 
 ITEM = "04.predict"
