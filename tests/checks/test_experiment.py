@@ -92,6 +92,7 @@ def test_an_error_that_a_call_rules_out_is_told_with_that_call():
         ({"error": None}, "the letter of an error"),
         ({"calls": []}, "a list of calls"),
         ({"calls": None}, "a list of calls"),
+        ({"calls": LONGER}, "calls must be a list of calls, each a tuple"),
         ({"calls": [LONGER] * 4}, "at most 3 calls, got 4"),
         ({"calls": [corpus("a b")]}, "the arguments of bleu"),
         ({"calls": ["a b"]}, "the arguments of call 1 as a tuple"),
@@ -180,7 +181,8 @@ BAD = {
         (ONE_NUMBER[0][0], ONE_NUMBER[1][0], ONE_NUMBER[2][0]),
         (*ONE_NUMBER[:2], ONE_NUMBER[2][:, :1]),
         (*ONE_NUMBER, LOWER.float()),
-        (*ONE_NUMBER, LOWER[0]),
+        (*ONE_NUMBER, LOWER[None]),
+        (*ONE_NUMBER, LOWER[0, 0, :, :1].expand(2, 3)),
         (*ONE_NUMBER, LOWER.expand(3, 1, 2, 2)),
         (*ONE_NUMBER, ~LOWER),
         (*ONE_NUMBER[:2], None),
@@ -229,3 +231,38 @@ def test_the_task_lists_the_errors_as_the_box_has_them(item_id):
     [task] = ["".join(cell["source"]) for cell in cells if cell["id"] == cell_id]
     listed = dict(re.findall(r"^- `(\w)`: (.+)$", task, re.MULTILINE))
     assert listed == {letter: here.wrong[name] for letter, name in here.letters.items()}
+
+
+@pytest.mark.parametrize("axes", [2, 3, 4])
+def test_a_mask_may_have_fewer_axes_as_the_function_takes_it(axes):
+    here, arguments = (
+        _module("05.experiment").box,
+        (*ONE_NUMBER, LOWER.reshape(LOWER.shape[-axes:])),
+    )
+    for letter, name in here.letters.items():
+        numbers = [number for number in range(200) if here.error_of(number) == name][:2]
+        shown = [{"number": n, "error": letter, "calls": [arguments]} for n in numbers]
+        assert check("05.experiment", lambda shown=shown: shown).passed, name
+
+
+def test_of_tensors_a_message_has_the_shapes_and_not_the_numbers():
+    wrong = (*ONE_NUMBER, LOWER.float())
+    answers = [{"number": n, "error": "a", "calls": [wrong]} for n in (1, 2)]
+    shapes = "(float32 of shape (2, 2, 2, 1), float32 of shape (2, 2, 2, 1), float32 of shape "
+    shapes += "(2, 2, 2, 1), float32 of shape (1, 1, 2, 2))"
+    report = str(check("05.experiment", lambda: answers))
+    assert f"mask None, or a boolean tensor, got {shapes} in call 1" in " ".join(report.split())
+    with pytest.raises(CourseError) as raised:
+        black_box("05.experiment", number=1)(*wrong)
+    assert shapes in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("item_id", "call"),
+    [("01.experiment", (2, 8)), ("05.experiment", (*ONE_NUMBER, LOWER)), ("12.experiment", MIXED)],
+)
+def test_one_call_without_its_list_is_told(item_id, call):
+    answers = [{"number": n, "error": "a", "calls": call} for n in (1, 2)]
+    report = str(check(item_id, lambda: answers))
+    assert "Number 1: calls must be a list of calls" in report
+    assert "tensor([" not in report

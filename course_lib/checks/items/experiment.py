@@ -132,8 +132,12 @@ def _no_experiment(answer: dict[str, Any], box: BlackBox) -> Difference | None:
         listed = f"the letter of an error, {', '.join(box.letters)}"
         return Difference("value", expected=listed, got=short(answer["error"]))
     calls = answer["calls"]
-    if not isinstance(calls, (list, tuple)) or not calls:
-        return Difference("type", expected="a list of calls, each a tuple", got=got(calls))
+    no_list = isinstance(calls, tuple) and not all(isinstance(each, tuple) for each in calls)
+    if no_list or not isinstance(calls, (list, tuple)) or not calls:
+        return told(
+            f"Number {answer['number']}: calls must be a list of calls, each a tuple of its "
+            f"arguments, got {got(calls)}."
+        )
     if len(calls) > box.most_calls:
         most = f"at most {many(box.most_calls, 'call')}"
         return Difference("value", expected=most, got=f"{len(calls)}")

@@ -18,6 +18,7 @@ from course_lib.errors import CourseError
 
 SECONDS = 2.0  # for one call: arguments are small
 MOST_NUMBER = 10**12
+MOST_LISTED = 8  # arguments in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +119,19 @@ RUNS = 2  # of numbers of one's own: one run alone may be guessed, or be luck
 
 
 def got(value: Any) -> str:
-    """A value as a report shows it."""
+    """A value as a report shows it: of tensors among arguments, shape and type."""
+    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
+        listed = ", ".join(map(_argument, value[:MOST_LISTED]))
+        return f"({listed}{', …' * (len(value) > MOST_LISTED)})"
     if isinstance(value, (list, tuple, str, int, float)):
         return short(value)
     return described(value)
+
+
+def _argument(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return short(value, most=20)
+    return f"{str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
 
 
 def two_numbers(answer: Any, keys: Sequence[str], optional: Sequence[str] = ()) -> str:

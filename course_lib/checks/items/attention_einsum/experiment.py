@@ -22,12 +22,14 @@ def _problem(query: Any, key: Any, value: Any, mask: Any = None) -> str:
         return "value with the axes (B, H, S, V)"
     if mask is None:
         return ""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.ndim != 4:
-        return "mask None, or boolean with four axes"
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        return "mask None, or a boolean tensor"
     wanted = (*query.shape[:3], query.size(2))
-    if not all(size in (1, full) for size, full in zip(mask.shape, wanted, strict=True)):
+    try:
+        allowed = mask.expand(wanted)
+    except RuntimeError:
         return f"a mask that broadcasts to (B, H, S, S), here {wanted}"
-    return "" if mask.any(-1).all() else "a mask that leaves each query at least one key"
+    return "" if allowed.any(-1).all() else "a mask that leaves each query at least one key"
 
 
 box = BlackBox(
@@ -56,9 +58,10 @@ item = experiment_item(
         "Two sentences, two heads and two words are enough. Use few numbers that are not 0, so "
         "that you can work out a row of weights by hand: which score has a query of the second "
         "head, or of the second sentence, with the key that you gave it?",
-        "With E = 1, take queries and keys of 0, 1 and 2, all different from head to head and from "
-        "sentence to sentence, values that all differ, and a mask that is False once in each map, "
-        "and not on the diagonal. First look at the shapes, then at the sums of the rows of "
-        "weights, then at one row.",
+        "With E = 1, take two different queries from 1 to 3 in each map, keys from 0 to 3 whose "
+        "difference is another one in each head and sentence, since a softmax sees only "
+        "differences, values that all differ, and a mask that is False once in each map, and not "
+        "on the diagonal. First look at the shapes, then at the sums of the rows of weights, then "
+        "at one row.",
     ),
 )

@@ -66,8 +66,12 @@ class Layer:
     @property
     def times(self) -> float:
         """By what factor twice the longest length takes more."""
+        return self.times_with(EINSUMS[self.how])
+
+    def times_with(self, einsums: Iterable[str]) -> float:
+        """The same, with other einsums of the same sizes."""
         longest = self.lengths[-1]
-        return self.multiplications(2 * longest) / self.multiplications(longest)
+        return self.multiplications(2 * longest, einsums) / self.multiplications(longest, einsums)
 
     @property
     def squared(self) -> float:
@@ -78,13 +82,29 @@ class Layer:
 
 
 def _make(drawn: random.Random) -> Layer:
-    shortest = drawn.choice([12, 16, 20, 24, 28, 32])
+    shortest = drawn.choice([8, 12, 16, 20, 24])
     return Layer(
         how=drawn.choice([*HOW]),
         batch=drawn.randint(2, 9),
         heads=drawn.choice([4, 6, 8]),
         d_head=drawn.choice([8, 12, 16, 20, 24]),
         lengths=tuple(shortest * times for times in (1, 2, 4, 8)),
+    )
+
+
+def _says(run: Layer) -> str:
+    """What the layer takes, and why; last what Q5b's own einsums take, which was predicted."""
+    takes = SAYS[run.how].format(more=run.heads + 1, many=run.heads + 2)
+    as_in_lesson = (
+        ""
+        if run.how == "in_order"
+        else " With these sizes, Q5b's six einsums would take "
+        f"{run.times_with(EINSUMS['in_order']):.2f} times as many."
+    )
+    return (
+        f"{takes} With {run.lengths[-1]} words, {run.squared:.0%} of the multiplications grow with "
+        f"the square of the length, so twice as many words take {run.times:.2f} times as many."
+        f"{as_in_lesson}"
     )
 
 
@@ -110,6 +130,20 @@ HOW = {
     "anew": "each query has keys and values computed anew for it: `bqkd,dhe->bhqke`, twice",
     "shared": "all heads share one key and one value for each word: `bsd,de->bse`, twice",
 }
+SAYS = {
+    "in_order": "Q5b's own six einsums: a word takes 4 · D · D multiplications, and 2 · D for each "
+    "word of its sentence.",
+    "keys_meet_values": "Keys met values first: a word takes 4 · D · D multiplications and "
+    "2 · D · E, and nothing for each word of its sentence. A softmax would forbid this order.",
+    "matrices_first": "W_Q met W_K first, once for all words, with D · D · D multiplications: a "
+    "word then takes {many} · D · D, and {more} · D for each word of its sentence.",
+    "values_out_first": "The values met W_O first: a word takes 4 · D · D multiplications, and "
+    "{more} · D for each word of its sentence.",
+    "anew": "Keys and values were computed anew for each query: a word takes 2 · D · D "
+    "multiplications, and for each word of its sentence 2 · D · D and 2 · D more.",
+    "shared": "All heads shared one key and one value: a word takes 2 · D · D multiplications and "
+    "2 · D · E, and 2 · D for each word of its sentence, as in Q5b.",
+}
 run = NumberedRun(
     id="05.predict",
     make=_make,
@@ -118,10 +152,11 @@ run = NumberedRun(
         "times": Number(
             what="the factor from the longest S to twice that length",
             right=lambda run: run.times,
-            look="Find the layer first: divide the multiplications by B · S, and see how the rest "
-            "grows with S. Then count the loops of its einsums at twice the longest S, and divide "
-            "by the last row of the table.",
-            within=0.02,
+            look="Give two decimals. Find the layer first: divide the multiplications by B · S, "
+            "and see how the result grows with S. Then count the loops of its einsums at twice the "
+            "longest S, and divide by the last row of the table. The ratio of the last two rows is "
+            "the factor from half the longest S to the longest.",
+            within=0.005,
         ),
         "how": Choice(
             options=HOW,
@@ -142,19 +177,19 @@ run = NumberedRun(
             },
         ),
     },
-    says=lambda run: (
-        f"With {run.lengths[-1]} words, {run.squared:.0%} of your layer's multiplications grow "
-        f"with the square of the length, so twice as many words take {run.times:.2f} times as many."
-    ),
+    says=_says,
 )
 item = own_number_item(
     run,
     hints=(
         "An einsum is loops, one for each letter. So it takes as many multiplications as the "
         "product of the sizes of all its letters.",
-        "Write the count of each of the six layers as B · S · (a + c · S), with a and c from B, H, "
-        "E and D; one of them has one more part, without B and S. Which a and c has your table?",
-        'With n = run["multiplications"] and s = run["lengths"]: per_word = [x / run["B"] / y '
-        "for x, y in zip(n, s)], and c = (per_word[3] - per_word[2]) / (s[3] - s[2]).",
+        "Write the count of each of the six layers as rest + B · S · (a + c · S), with a and c "
+        "from H, E and D. In five of them rest is 0. In one, an einsum has neither b nor s: its "
+        "count is the rest, and has to be taken away before you divide by B · S.",
+        'With n = run["multiplications"] and s = run["lengths"]: per_word = [(x - rest) / run["B"] '
+        "/ y for x, y in zip(n, s)], first with rest = 0. If per_word rises by the same amount for "
+        "each word, c is that amount, (per_word[3] - per_word[2]) / (s[3] - s[2]), and a is "
+        'per_word[3] - c * s[3]. If not, rest is run["D"] ** 3.',
     ),
 )

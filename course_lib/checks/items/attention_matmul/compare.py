@@ -127,6 +127,8 @@ def _picture(run: Two) -> Axes:
                 limits=(0.0, highest),
                 ax=ax,
             )
+            positions = range(run.weights[name].size(-1))
+            ax.set(xticks=positions, yticks=positions)
     first: Axes = grid[0, 0]
     return first
 
