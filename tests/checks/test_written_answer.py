@@ -48,6 +48,13 @@ def test_before_there_is_an_answer_no_model_answer_is_shown(tmp_path, text):
     assert not (tmp_path / "answers").exists()
 
 
+def test_of_a_short_answer_its_words_are_counted(tmp_path):
+    save(tmp_path, f"{STUB}\n\nBecause of the variance.")
+    shown = str(compare_answer(ITEM))
+    assert "Your answer has 4 words. A model answer is shown from 12 words on." in shown
+    assert "Rubric" not in shown
+
+
 def test_an_answer_is_kept_and_shown_beside_the_model(tmp_path):
     save(tmp_path, ANSWER)
     shown = str(compare_answer(ITEM))

@@ -129,4 +129,6 @@ def test_what_nbgrader_generates_from_a_solution_is_the_exercise(pair):
             solution, _ = step(config=config).preprocess(solution, resources)
     for given, cell in zip(solution.cells, exercise.cells, strict=True):
         assert (given.source, given.metadata) == (cell.source, cell.metadata)
-    assert "solutions/" not in str([cell.source for cell in exercise.cells])
+    [title] = [cell.source for cell in exercise.cells if "solutions/" in cell.source]
+    path = "/".join(pair[0].parts[-3:])
+    assert f"[the solution](../../{path})" in title
