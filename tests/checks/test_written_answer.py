@@ -37,7 +37,6 @@ def attempts(folder):
         STUB,
         f"### BEGIN SOLUTION\n{ANSWER}\n### END SOLUTION",
         f"{STUB}\n",
-        "Because of the variance.",
         "  \n",
     ],
 )

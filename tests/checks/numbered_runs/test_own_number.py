@@ -57,6 +57,7 @@ def test_what_a_run_shows_passes_and_says_something_true(item_id):
         assert "What it shows" in str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_no_other_letter_and_no_other_number_passes(item_id):
     run = _module(item_id).run
@@ -76,6 +77,7 @@ def test_no_other_letter_and_no_other_number_passes(item_id):
                 assert f"Number 5, {key}: " in str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_without_the_run_one_can_only_guess(item_id):
     """No answer is right for many numbers, and each option is true for some."""
@@ -95,6 +97,7 @@ def test_without_the_run_one_can_only_guess(item_id):
     assert guessed <= MOST_GUESSED, f"{guessed:.0%} of all numbers have the same answer"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_the_answer_is_the_same_on_any_number_of_threads(item_id):
     run, threads = _module(item_id).run, torch.get_num_threads()
@@ -111,6 +114,7 @@ def test_the_answer_is_the_same_on_any_number_of_threads(item_id):
             assert first == pytest.approx(second, rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_a_run_takes_no_longer_than_one_waits(item_id):
     run = _module(item_id).run
