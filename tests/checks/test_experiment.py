@@ -203,6 +203,7 @@ def test_each_experiment_has_good_calls_here():
     assert set(GOOD) == {entry.id for entry in TABLE.values() if entry.kind == "experiment"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item_id", GOOD)
 def test_every_error_can_be_shown_within_the_budget(item_id):
     here = _module(item_id).box

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
-from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, told
 from course_lib.checks.items.hidden import Hidden, got, hide, many
@@ -69,7 +68,6 @@ def cases_item(item_id: str, versions: Versions, *, hints: tuple[str, str, str])
             )
         ],
         hints=hints,
-        use=call_for_data,
         shows=lambda answer: _what_each_finds(versions, answer),
     )
 

@@ -17,7 +17,6 @@ from inspect import signature
 from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
-from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, first_difference, short, told
 from course_lib.checks.items.hidden import (
@@ -109,7 +108,6 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
         reference=experiment,
         probes=[Probe(says, lambda _: [Call(())], compare=judged, any_form=True)],
         hints=hints,
-        use=call_for_data,
         shows=lambda answer: " ".join(_what_each_left(each, box) for each in answer),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.checks.items.own_number import (
     Choice,
@@ -47,6 +47,7 @@ class Layer:
 
     how: str
     batch: int
+    _: KW_ONLY
     heads: int
     d_head: int
     lengths: tuple[int, ...]

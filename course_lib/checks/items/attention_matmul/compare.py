@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -42,6 +42,7 @@ class Two:
 
     honest: str
     error: str
+    _: KW_ONLY
     third: int
     first: int
     second: int
@@ -90,7 +91,9 @@ def _make(drawn: random.Random) -> Two:
         for name in "AB"
     }
     weights, outputs = ({name: each[i] for name, each in made.items()} for i in range(2))
-    return Two(honest, error, third, first, second, weights, outputs)
+    return Two(
+        honest, error, third=third, first=first, second=second, weights=weights, outputs=outputs
+    )
 
 
 def _show(run: Two) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch import Tensor
@@ -32,6 +32,7 @@ class Attention:
 
     d_head: int
     why: str
+    _: KW_ONLY
     scores: Tensor
     as_drawn: Tensor
 
@@ -64,7 +65,7 @@ def _make(drawn: random.Random) -> Attention:
         differ = drawn.uniform(0.3, 0.6) / math.sqrt(d_head)
         almost_one = torch.randn(QUERIES, 1, d_head) + differ * keys
         scores = torch.einsum("nd,nkd->nk", queries, almost_one)
-    return Attention(d_head, why, scores, as_drawn)
+    return Attention(d_head, why, scores=scores, as_drawn=as_drawn)
 
 
 def _show(run: Attention) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.data import SentencePair
 from course_lib.data.grammar import sample_pairs
@@ -20,6 +20,7 @@ class Batch:
 
     epoch: int
     sentences: Sequence[int]
+    _: KW_ONLY
     source: Sequence[Sequence[str]]
     input: Sequence[Sequence[str]]
     labels: Sequence[Sequence[str]]
@@ -36,6 +37,7 @@ class TwoLogs:
 
     pairs: Sequence[SentencePair]
     most: int
+    _: KW_ONLY
     batches: Mapping[str, Sequence[Batch]]
     right: str
     error: str
@@ -66,7 +68,7 @@ def _batch(
     read = [row[:-1] for row in rows]
     labels = read if error == "shift" else [row[1:] for row in rows]
     source = _padded([pairs[n].source for n in sentences])
-    return Batch(epoch, sentences, source, read, labels)
+    return Batch(epoch, sentences, source=source, input=read, labels=labels)
 
 
 def _epoch(lengths: Sequence[int], drawn: random.Random, error: str) -> list[list[int]]:
@@ -135,4 +137,4 @@ def draw_logs(drawn: random.Random, error: str) -> TwoLogs:
         too_long = sum(length > most for length in by_length)
         same = [_repeated(log) for each, log in logs.items() if each == right or error != "order"]
         if line and LEAST_CUT <= too_long <= MOST_CUT and not any(same):
-            return TwoLogs(pairs, most, logs, right, error, line)
+            return TwoLogs(pairs, most, batches=logs, right=right, error=error, line=line)

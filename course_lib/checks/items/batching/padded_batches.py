@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from statistics import mean, median
 
 SENTENCES = 2048
@@ -26,6 +26,7 @@ class Padding:
 
     batches: Sequence[Sequence[int]]
     way: str
+    _: KW_ONLY
     unsorted: float = 0.0
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.checks.items.blocks.tested_block import PADS, Tested, tested_block
 from course_lib.checks.items.own_number import (
@@ -38,6 +38,7 @@ class Blocks:
 
     honest: str
     error: str
+    _: KW_ONLY
     tested: dict[str, Tested]
 
     @property
@@ -70,7 +71,7 @@ def _make(drawn: random.Random) -> Blocks:
             source_word=source_word,
             order=order,
         )
-    return Blocks(honest, error, tested)
+    return Blocks(honest, error, tested=tested)
 
 
 def _show(run: Blocks) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ class Stack:
 
     kind: str
     stream: Tensor
+    _: KW_ONLY
     pre_norm: Tensor
 
     @property
@@ -85,7 +86,7 @@ def _make(drawn: random.Random) -> Stack:
             for way, passed in ((kind, stream), ("pre", pre_norm)):
                 x = _join(way, passed[-1], partial(_among, attention), is_attention=True)
                 passed.append(_join(way, x, feed_forward, is_attention=False))
-        if (stack := Stack(kind, torch.cat(stream), torch.cat(pre_norm))).clear:
+        if (stack := Stack(kind, torch.cat(stream), pre_norm=torch.cat(pre_norm))).clear:
             return stack
 
 

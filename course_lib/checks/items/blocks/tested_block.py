@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch import Tensor
@@ -29,6 +29,7 @@ class Tested:
 
     words: int
     changes: list[str]
+    _: KW_ONLY
     moved: list[int]
     expected: list[int]
 
@@ -89,7 +90,7 @@ def tested_block(
         ]
         if all(((each < STILL) | (each > 2 * MOVES)).all() for each in far):
             moved, expected = ((each > MOVES).sum(-1).tolist() for each in far)
-            return Tested(words, changes, moved, expected)
+            return Tested(words, changes, moved=moved, expected=expected)
 
 
 def _inputs(words: int, word: int, source_word: int) -> dict[str, tuple[Inputs, Inputs]]:

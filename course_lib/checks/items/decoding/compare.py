@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.checks.items.decoding.search_logs import Step, search
 from course_lib.checks.items.decoding.table_search import (
@@ -32,6 +32,7 @@ class Pair:
 
     wrong: str
     error: str
+    _: KW_ONLY
     width: int
     length_penalty: float
     tables: Mapping[str, Table]
@@ -81,7 +82,13 @@ def _make(drawn: random.Random) -> Pair:
     wrong, error = drawn.choice("AB"), drawn.choice([*ERRORS])
     while True:
         tables = {letter: draw_table(drawn) for letter in "AB"}
-        pair = Pair(wrong, error, drawn.choice([2, 3]), drawn.choice([0.6, 1.0]), tables)
+        pair = Pair(
+            wrong,
+            error,
+            width=drawn.choice([2, 3]),
+            length_penalty=drawn.choice([0.6, 1.0]),
+            tables=tables,
+        )
         if pair.is_clear and len(pair.log("A")) > 2 and len(pair.log("B")) > 2:
             return pair
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from course_lib.checks.items.decoding.table_search import (
     Prefix,
@@ -30,6 +30,7 @@ class Search:
 
     table: Table
     width: int
+    _: KW_ONLY
     length_penalty: float
 
     def best(self, width: int | None) -> Prefix:
@@ -59,7 +60,7 @@ def _make(drawn: random.Random) -> Search:
     while True:
         penalty = drawn.choice([0.6, 1.0] if why == "longer" else [0.0, 0.6, 1.0])
         width = drawn.choice([2] if why == "worse" else [2, 3])
-        run = Search(draw_table(drawn), width, penalty)
+        run = Search(draw_table(drawn), width, length_penalty=penalty)
         alike = run.best(1) == run.best(width)
         if alike != (why in ("same", "missed")) or run.why != why:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 
 EOS = "<eos>"
@@ -27,6 +27,7 @@ class Prefix:
 
     words: tuple[str, ...]
     log_prob: float
+    _: KW_ONLY
     last: float = 0.0
 
     @property
@@ -72,7 +73,7 @@ def continuations(table: Table, prefix: Prefix) -> list[Prefix]:
     """A prefix continued by each word that may follow."""
     following = table.get(str(prefix), {EOS: 1.0})
     return [
-        Prefix((*prefix.words, word), prefix.log_prob + math.log(p), math.log(p))
+        Prefix((*prefix.words, word), prefix.log_prob + math.log(p), last=math.log(p))
         for word, p in following.items()
     ]
 

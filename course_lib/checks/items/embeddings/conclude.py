@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -36,6 +36,7 @@ class Parts:
 
     shows: str
     tokens: Tensor
+    _: KW_ONLY
     positions: Tensor
 
     @property
@@ -66,7 +67,7 @@ def _make(drawn: random.Random) -> Parts:
         steps = torch.arange(len(positions))[:, None] / drawn.uniform(20, 60)
         positions = torch.stack(((steps * frequencies).sin(), (steps * frequencies).cos()), dim=-1)
         positions = positions.flatten(1)
-    return Parts(shows, tokens, positions)
+    return Parts(shows, tokens, positions=positions)
 
 
 def _show(run: Parts) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +36,7 @@ class Start:
 
     why: str
     d_model: int
+    _: KW_ONLY
     read: Tensor
     labels: Tensor
     logits: Tensor
@@ -72,7 +73,7 @@ def _make(drawn: random.Random) -> Start:
     read = target[:, :-1]
     labels = read if why == "not_shifted" else target[:, 1:]
     logits = model(source, read).flatten(0, 1)
-    return Start(why, d_model, read.flatten(), labels.flatten(), logits)
+    return Start(why, d_model, read=read.flatten(), labels=labels.flatten(), logits=logits)
 
 
 def _show(run: Start) -> Outcome:

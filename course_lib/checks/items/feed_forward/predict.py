@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch import Tensor
@@ -39,6 +39,7 @@ class Twice:
 
     layer: str
     kind: str
+    _: KW_ONLY
     change: str
     before: Tensor
     after: Tensor
@@ -100,7 +101,7 @@ def _make(drawn: random.Random) -> Twice:
     name = drawn.choice([*LAYERS])
     x = torch.randn(drawn.randint(3, 6), drawn.randint(5, 9), D)
     (kind, change, other), layer = _change(x, drawn, layer=name), _layer(name)
-    return Twice(name, kind, change, layer(x), layer(other))
+    return Twice(name, kind, change=change, before=layer(x), after=layer(other))
 
 
 def _show(run: Twice) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import torch
 
@@ -22,6 +22,7 @@ class Counts:
 
     attention: int
     feed_forward: int
+    _: KW_ONLY
     tables: int
     total: int
 
@@ -29,7 +30,12 @@ class Counts:
     def of(cls, config: TransformerConfig) -> Counts:
         kinds = {kind: sum(each.values()) for kind, each in parameter_parts(config).items()}
         tables = kinds["embedding"] + kinds["output"]
-        return cls(kinds["attention"], kinds["feed-forward"], tables, sum(kinds.values()))
+        return cls(
+            kinds["attention"],
+            kinds["feed-forward"],
+            tables=tables,
+            total=sum(kinds.values()),
+        )
 
     @property
     def share(self) -> float:

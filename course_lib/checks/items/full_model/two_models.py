@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import torch
@@ -42,6 +42,7 @@ class TwoModels:
 
     config: TransformerConfig
     right: str
+    _: KW_ONLY
     error: Error
     tried: dict[str, list[int]]
     seed: int
@@ -86,7 +87,9 @@ def draw_models(drawn: random.Random) -> TwoModels:
     )
     right, other = drawn.sample("AB", 2)
     tried = _shared_out(drawn, right, other, shows=SHOWS[name][side])
-    return TwoModels(config, right, Error(name, side), tried, drawn.getrandbits(32))
+    return TwoModels(
+        config, right, error=Error(name, side), tried=tried, seed=drawn.getrandbits(32)
+    )
 
 
 def _shared_out(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property, lru_cache
 
 import torch
@@ -28,6 +28,7 @@ class TwoSystems:
 
     state: str
     references: list[str]
+    _: KW_ONLY
     a: list[str]
     b: list[str]
     training: list[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -41,6 +41,7 @@ class Maps:
 
     honest: str
     error: str
+    _: KW_ONLY
     tokens: list[list[str]]
     weights: dict[str, Tensor]
     rows: int
@@ -65,7 +66,7 @@ def _make(drawn: random.Random) -> Maps:
         for length, sentence in zip(lengths, words, strict=True)
     ]
     weights = {honest: masked_softmax(good, may), other: wrong}
-    return Maps(honest, error, tokens, weights, int(shows.sum()))
+    return Maps(honest, error, tokens=tokens, weights=weights, rows=int(shows.sum()))
 
 
 def _with_error(scores: Tensor, real: Tensor, error: str) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch import Tensor
@@ -36,6 +36,7 @@ class Change:
 
     mask: str
     layers: int
+    _: KW_ONLY
     side: str
     word: int
     pad: int
@@ -70,10 +71,19 @@ def _make(drawn: random.Random) -> Change:
         x, other = torch.randn(length, WIDTH), torch.randn(WIDTH)
         inputs = [x, x.index_put((torch.tensor(word),), other)]
         inputs.append(x.index_put((torch.tensor(pad),), other))
-        outputs = _outputs(torch.stack(inputs), weights, _mask(mask, real))
-        moves = (outputs[1:] - outputs[0]).abs().amax(-1)
+        before, *after = _outputs(torch.stack(inputs), weights, _mask(mask, real))
+        moves = (torch.stack(after) - before).abs().amax(-1)
         if ((moves < STILL) | (moves > 2 * MOVES)).all():
-            return Change(mask, layers, side, word, pad, *outputs)
+            return Change(
+                mask,
+                layers,
+                side=side,
+                word=word,
+                pad=pad,
+                before=before,
+                after_word=after[0],
+                after_pad=after[1],
+            )
 
 
 def _mask(name: str, real: Tensor) -> Tensor:

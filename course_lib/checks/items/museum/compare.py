@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch.nn import functional as F
@@ -47,6 +47,7 @@ class Two:
 
     wrong: str
     bug: str
+    _: KW_ONLY
     configs: dict[str, TransformerConfig]
     rows: list[str]
     measured: dict[str, list[float]]
@@ -107,7 +108,7 @@ def _make(drawn: random.Random) -> Two:
         configs[letter] = config
         with torch.no_grad():
             measured[letter] = [MEASURED[row](model, batch) for row in rows]
-    return Two(wrong, bug, configs, rows, measured)
+    return Two(wrong, bug, configs=configs, rows=rows, measured=measured)
 
 
 def _show(run: Two) -> Outcome:

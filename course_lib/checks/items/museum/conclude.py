@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ class Trainings:
 
     why: str
     train: Tensor
+    _: KW_ONLY
     valid: Tensor
     test: Tensor
 
@@ -91,7 +92,9 @@ def _train(why: str, *, best: float, peak: float) -> Trainings:
         4.0 * (-steps / 5).exp() + 0.8 + 0.06 * torch.randn(SEEDS, CHECKPOINTS, dtype=torch.float64)
     )
     valid = valid + 1.2 * torch.randn(1, dtype=torch.float64)  # other sentences
-    return Trainings(why, train.round(decimals=2), valid.round(decimals=1), test.round(decimals=1))
+    return Trainings(
+        why, train.round(decimals=2), valid=valid.round(decimals=1), test=test.round(decimals=1)
+    )
 
 
 def _show(run: Trainings) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -38,6 +38,7 @@ class Dots:
 
     shows: str
     table: str
+    _: KW_ONLY
     products: Tensor
     seen: list[int]
 
@@ -66,7 +67,7 @@ def _make(drawn: random.Random) -> Dots:
         products = torch.stack([row[t : t + distances + 1] for t, row in enumerate(dots)])
         seen = [0, *sorted(drawn.sample(range(1, 13), 3))]
         products /= products[0, 0].clone()
-        run = Dots(shows, table, products.float(), seen)
+        run = Dots(shows, table, products=products.float(), seen=seen)
         falls = products[0, seen].diff() < -0.01  # seen in two decimals
         mean = products.mean(0)
         close = (mean - mean[seen[-1]]).abs() < 1e-4  # another machine might round differently

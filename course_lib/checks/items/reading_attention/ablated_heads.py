@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import torch
@@ -38,6 +38,7 @@ class Heads:
 
     why: str
     scores: Tensor
+    _: KW_ONLY
     gains: Tensor
     known: float
     needs: tuple[int, int] | None
@@ -140,4 +141,4 @@ def draw_heads(why: str, drawn: random.Random) -> Heads:
         mine = torch.stack([odd[0], ~odd[0]])
         scores[[first, second]] *= mine
     needs = (second, first) if why == "series" else None
-    return Heads(why, scores, gains, known, needs, words, order)
+    return Heads(why, scores, gains=gains, known=known, needs=needs, words=words, order=order)

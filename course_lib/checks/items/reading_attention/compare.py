@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 
@@ -29,6 +29,7 @@ class Tables:
 
     wrong: str
     error: str
+    _: KW_ONLY
     heads: dict[str, list[Sentence]]
 
     @property
@@ -66,7 +67,7 @@ def _make(drawn: random.Random) -> Tables:
             letter: [draw_sentence(drawn, plain=n < plain) for n in range(SENTENCES)]
             for letter in "AB"
         }
-        tables = Tables(wrong, error, heads)
+        tables = Tables(wrong, error, heads=heads)
         if tables.is_clear:
             return tables
 

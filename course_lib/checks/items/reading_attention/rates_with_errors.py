@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ class Sentence:
 
     weights: Tensor
     sure: Links
+    _: KW_ONLY
     possible: Links
 
 
@@ -69,4 +70,4 @@ def draw_sentence(drawn: random.Random, *, plain: bool) -> Sentence:
     scores = 0.5 * torch.rand(n + 1, n)
     for t, s in enumerate(rows):
         scores[t, s] += 1.5 + drawn.random()
-    return Sentence(scores.softmax(-1), sure, possible)
+    return Sentence(scores.softmax(-1), sure, possible=possible)

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import torch
 from torch import Tensor
@@ -39,6 +39,7 @@ class TwoCurves:
 
     error: str
     honest: str  # "A" or "B"
+    _: KW_ONLY
     peak: float
     warmup: int
     logs: Mapping[str, Log]
@@ -57,6 +58,7 @@ class Training:
 
     error: str
     seed: int
+    _: KW_ONLY
     peak: float
     warmup: int
     train: Examples
@@ -127,7 +129,9 @@ def draw_curves(drawn: random.Random) -> TwoCurves:
         if _shows(error, wrong[0]["valid"], wrong[1], lowest):
             (a, b) = (right, wrong) if honest == "A" else (wrong, right)
             logs, again = {"A": a[0], "B": b[0]}, {"A": a[1], "B": b[1]}
-            return TwoCurves(error, honest, plan.peak, plan.warmup, logs, again)
+            return TwoCurves(
+                error, honest, peak=plan.peak, warmup=plan.warmup, logs=logs, again=again
+            )
 
 
 def _shows(error: str, valid: list[float], again: float, lowest: float) -> bool:

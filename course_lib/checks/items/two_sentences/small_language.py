@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 
@@ -45,6 +45,7 @@ class Trained:
 
     task: Task
     others: Task
+    _: KW_ONLY
     state: str
     losses: list[float]
     right: list[int]
@@ -112,7 +113,7 @@ def _measured(task: Task, others: Task, state: str, model: TinyTranslator) -> Tr
             costs, real = each.costs(model, given, shifted=state != "sees_the_label")
             losses.append(costs[real].mean().item())
         right.append(each.translated(model, source))
-    return Trained(task, others, state, losses, right)
+    return Trained(task, others, state=state, losses=losses, right=right)
 
 
 def _is_clear(run: Trained) -> bool:

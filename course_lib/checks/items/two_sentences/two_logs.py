@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 
@@ -36,6 +36,7 @@ class TwoLogs:
 
     task: Task
     error: str
+    _: KW_ONLY
     honest: str  # "A" or "B"
     logs: Mapping[str, Log]
 
@@ -88,7 +89,7 @@ def draw_logs(drawn: random.Random) -> TwoLogs:
         wrong = _train(task, deepcopy(model), error, lr)
         if _shows(error, wrong, right, baseline):
             logs = {"A": right, "B": wrong} if honest == "A" else {"A": wrong, "B": right}
-            return TwoLogs(task, error, honest, logs)
+            return TwoLogs(task, error, honest=honest, logs=logs)
 
 
 def _is_clear(log: Log, baseline: float) -> bool:
