@@ -72,6 +72,11 @@ class Entry(NamedTuple):
         )
 
 
+def cell_id(item_id: str, role: str) -> str:
+    """The id of an item's cell: of "06.padding_mask" and "task", "06-padding-mask-task"."""
+    return f"{item_id.replace('.', '-').replace('_', '-')}-{role}"
+
+
 def _dots(n: int) -> str:
     return f"{'●' * n}{'○' * (5 - n)} {n}/5"
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.checks.progress import load_own_marks, note_own_mark, progress_file, under_nbgrader
-from course_lib.checks.table import TABLE, TOPICS, Entry
+from course_lib.checks.table import TABLE, TOPICS, Entry, cell_id
 from course_lib.errors import CourseError
 from course_lib.home import COURSE
 
 FEWEST_WORDS = 12
 MOST_CHARACTERS = 20_000
 STUB = "*Your answer here.*"
-_MODEL = re.compile(r"### BEGIN SOLUTION\n(.*?)\n### END SOLUTION", re.DOTALL)
+SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)\n### END SOLUTION", re.DOTALL)
 _PARTS = ("A model answer", "Rubric", "Worth half")
 
 
@@ -100,20 +100,16 @@ def _named(entry: Entry) -> str:
 
 def _saved_answer(entry: Entry) -> str:
     """What the newest notebook of this folder has in the cell for the answer; "" without one."""
-    cell_id = _cell_id(entry)
+    wanted = cell_id(entry.id, "written")
     notebooks = sorted(Path().glob("*.ipynb"), key=lambda path: -path.stat().st_mtime)
     for path in notebooks:
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-            source = next(cell["source"] for cell in cells if cell.get("id") == cell_id)
+            source = next(cell["source"] for cell in cells if cell.get("id") == wanted)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
             continue
         return "".join(source)
     return ""
-
-
-def _cell_id(entry: Entry) -> str:
-    return f"{entry.id.replace('.', '-').replace('_', '-')}-written"
 
 
 def _keep(entry: Entry, text: str) -> Path:
@@ -138,7 +134,7 @@ def _keep(entry: Entry, text: str) -> Path:
     except (OSError, ValueError) as error:
         raise CourseError(
             f"expected to keep your answer in {folder}, which failed ({error}): name another path "
-            "with the environment variable COURSE_PROGRESS, such as /tmp/progress.json"
+            "with the environment variable COURSE_PROGRESS"
         ) from error
     return file
 
@@ -167,8 +163,9 @@ def _model(entry: Entry) -> dict[str, str]:
         raise CourseError(
             f"expected the course's solution in {file}, found none: install the course again"
         ) from error
-    source = next("".join(cell["source"]) for cell in cells if cell["id"] == _cell_id(entry))
-    return dict(_parted(_MODEL.findall(source)[0]))
+    wanted = cell_id(entry.id, "written")
+    source = next("".join(cell["source"]) for cell in cells if cell["id"] == wanted)
+    return dict(_parted(SOLUTION.findall(source)[0]))
 
 
 def _parted(text: str) -> Iterator[tuple[str, str]]:

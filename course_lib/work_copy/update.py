@@ -20,7 +20,7 @@ from nbformat.v4 import new_notebook
 
 from course_lib.atomic import below, replace_atomically
 from course_lib.checks.progress import FORMER_IDS, note_reset
-from course_lib.checks.table import TABLE, TOPICS
+from course_lib.checks.table import TABLE, TOPICS, cell_id
 from course_lib.errors import CourseError
 from course_lib.widget_output import WIDGET_VIEW
 from course_lib.wording import did_you_mean
@@ -160,11 +160,11 @@ def _reset_answer(work: Path, item: str) -> str:
             f"{error}: delete {work / RELEASE} and run `course update`, which leaves your own "
             "files alone"
         ) from error
-    of_item = item.replace(".", "-").replace("_", "-")
     fresh = {
         cell.id: cell
         for cell in base.cells  # the check's output is that of your answer, so it goes, too
-        if cell.id.startswith(f"{of_item}-") and (is_answer(cell) or cell.id == f"{of_item}-check")
+        if cell.id.startswith(cell_id(item, ""))
+        and (is_answer(cell) or cell.id == cell_id(item, "check"))
     }
     if not fresh:
         raise CourseError(
@@ -333,13 +333,13 @@ def _cell_ids(path: Path) -> set[str]:
         return set()
 
 
-def _new_cell_id(cell_id: str) -> str:
+def _new_cell_id(name: str) -> str:
     """The id of a cell whose item has another id now."""
     for old, new in FORMER_IDS.items():
-        old, new = (f"{i.replace('.', '-').replace('_', '-')}-" for i in (old, new))
-        if cell_id.startswith(old):
-            return new + cell_id.removeprefix(old)
-    return cell_id
+        old, new = (cell_id(item, "") for item in (old, new))
+        if name.startswith(old):
+            return new + name.removeprefix(old)
+    return name
 
 
 def _merged(base: NotebookNode, theirs: NotebookNode, mine: NotebookNode) -> Merged:

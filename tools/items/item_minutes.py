@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS, Entry
+from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS, Entry, cell_id
 from tools import ROOT
 
 TABLE_FILE = ROOT / "course_lib" / "checks" / "table.py"
@@ -28,7 +28,7 @@ def cells_of(entry: Entry) -> dict[str, str]:
     """The sources of an item's cells in the solution, by what they are for."""
     topic = TOPICS[entry.id[:2]]
     path = ROOT / "solutions" / f"{entry.id[:2]}_{topic}" / f"{topic}.ipynb"
-    start = f"{entry.id.replace('.', '-').replace('_', '-')}-"
+    start = cell_id(entry.id, "")
     return {
         cell["id"].removeprefix(start): "".join(cell["source"])
         for cell in json.loads(path.read_text("utf-8"))["cells"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 
 from course_lib.atomic import write_atomically
-from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS
+from course_lib.checks.table import OWN_NUMBER, TABLE, TOPICS, cell_id
 from course_lib.errors import CourseError
 from tools import ROOT
 from tools.items import own_number_stubs
@@ -180,11 +180,6 @@ def _sources(item_id: str, name: str) -> dict[str, str]:
     stubs = own_number_stubs
     words = {"item_id": item_id, "name": name, "setting": stubs.SETTINGS[name]}
     return {role: text.substitute(words) for role, text in stubs.CELLS.items()}
-
-
-def cell_id(item_id: str, role: str) -> str:
-    """`06.padding_mask` and "task" to `06-padding-mask-task`."""
-    return f"{item_id.replace('.', '-').replace('_', '-')}-{role}"
 
 
 def _with_alternatives(text: str, item_id: str, name: str) -> str:

@@ -31,9 +31,9 @@ class NotData(Exception):
 
 
 def call_for_data(subject: Callable[[], Any]) -> Any:
-    """Call a function that returns data, and nothing that only a run or a box would give.
+    """Call a function whose answer is data, written into it.
 
-    Whoever grades makes no run: a variable that holds one would be missing there.
+    Grading makes no run: a variable of the notebook that holds one would be missing there.
 
     Raises:
         NotData: the function reads a variable of the notebook that holds data.

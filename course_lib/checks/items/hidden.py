@@ -18,6 +18,7 @@ from course_lib.errors import CourseError
 
 SECONDS = 2.0  # for one call: arguments are small
 MOST_NUMBER = 10**12
+RUNS = 2  # of numbers of one's own: one run alone may be guessed, or be luck
 MOST_LISTED = 8  # arguments in a message
 
 
@@ -113,9 +114,6 @@ def in_an_answer() -> bool:
     while frame is not None and frame.f_code is not make_call.__code__:
         frame = frame.f_back
     return frame is not None
-
-
-RUNS = 2  # of numbers of one's own: one run alone may be guessed, or be luck
 
 
 def got(value: Any) -> str:

@@ -122,6 +122,21 @@ class Choice(Generic[R]):
         return "" if name == self.right(run) else f"it isn't {answer}. {self.look[name]}"
 
 
+def which_is_right(right: Callable[[R], str], *, look: str) -> Choice[R]:
+    """Which of two runs is right, "A" or "B".
+
+    Args:
+        right: from both runs to that letter.
+        look: for whoever chose the other one, which stands for "{run}".
+    """
+    return Choice(
+        options={"A": "A is right", "B": "B is right"},
+        right=right,
+        look={letter: look.replace("{run}", letter) for letter in "AB"},
+        letters="AB",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Number(Generic[R]):
     """A number that a run gives.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.atomic import below, replace_atomically, write_atomically
+from course_lib.checks.written_answer import SOLUTION
 from course_lib.errors import CourseError
 from course_lib.grading.nbgrader.nbgrader_settings import (
     CONFIG_FILE,
@@ -18,8 +19,6 @@ from course_lib.grading.nbgrader.nbgrader_settings import (
 )
 from course_lib.grading.submissions.exercise import solution_file
 from course_lib.wording import pip_install
-
-_REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)\n### END SOLUTION", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def rubrics(exercise: Path) -> dict[str, str]:
     if solution is None:
         return {}
     cells = nbformat.read(solution, as_version=4).cells
-    found = {cell.id: _REGION.findall(cell.source) for cell in cells if cell.cell_type != "code"}
+    found = {cell.id: SOLUTION.findall(cell.source) for cell in cells if cell.cell_type != "code"}
     return {name: "\n\n".join(parts) for name, parts in found.items() if parts}
 
 

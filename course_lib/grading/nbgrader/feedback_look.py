@@ -8,14 +8,12 @@ from pathlib import Path
 from bs4 import BeautifulSoup, Tag
 from pygments.formatters import HtmlFormatter
 
-from course_lib.checks.table import TABLE
+from course_lib.checks.table import TABLE, cell_id
 from course_lib.viz.drawings.colours import forced_variables, variables
 
 STYLE = Path(__file__).parents[2] / "assets" / "feedback.css"
 _TITLES = {
-    f"#{re.sub('[._]', '-', entry.id)}-{'written' if entry.kind == 'written' else 'check'}": (
-        entry.title
-    )
+    f"#{cell_id(entry.id, 'written' if entry.kind == 'written' else 'check')}": entry.title
     for entry in TABLE.values()
 }
 _SCORE = re.compile(r"Score: ([0-9.]+) / ([0-9.]+)")

@@ -18,6 +18,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 
 if TYPE_CHECKING:
@@ -168,12 +169,7 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A is right", "B": "B is right"},
-            right=lambda run: run.honest,
-            look=dict.fromkeys("AB", RULES),
-            letters="AB",
-        ),
+        "honest": which_is_right(lambda run: run.honest, look=RULES),
         "again": Number(
             what="the position at which the word stands again",
             right=lambda run: run.second,

@@ -13,6 +13,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 
 
@@ -88,12 +89,7 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            letters="AB",
-            options={"A": "A has no error", "B": "B has none"},
-            right=lambda run: run.right,
-            look={"A": LOOK, "B": LOOK},
-        ),
+        "honest": which_is_right(lambda run: run.right, look=LOOK),
         "line": Number(
             what="the first line of the wrong log in which its error shows",
             right=lambda run: run.line,

@@ -12,6 +12,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 
 IN_BOTH = (0, 1)  # tests, in the order of `tested_block`
@@ -113,16 +114,11 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A", "B": "B"},
-            right=lambda run: run.honest,
-            look={
-                letter: "Write down, line by line, how many outputs a right block moves, and "
-                f"compare that with {letter}. Dropout moves all outputs in training mode, and only "
-                "there; and what cross-attention returns doesn't depend on the order of the source."
-                for letter in "AB"
-            },
-            letters="AB",
+        "honest": which_is_right(
+            lambda run: run.honest,
+            look="Write down, line by line, how many outputs a right block moves, and compare that "
+            "with {run}. Dropout moves all outputs in training mode, and only there; and what "
+            "cross-attention returns doesn't depend on the order of the source.",
         ),
         "line": Number(
             what="the first line that shows the error",

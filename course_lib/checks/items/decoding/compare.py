@@ -20,6 +20,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 
 NUMBERS = re.compile(r"-\d+\.\d\d")  # in a line of a log
@@ -128,16 +129,10 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A is right", "B": "B is right"},
-            right=lambda run: run.honest,
-            look={
-                "A": "Do the first steps of A by hand: all continuations of all beams, their sums "
-                "of ln p, the best of them. Is there a step that you can't reproduce?",
-                "B": "Do the first steps of B by hand: all continuations of all beams, their sums "
-                "of ln p, the best of them. Is there a step that you can't reproduce?",
-            },
-            letters="AB",
+        "honest": which_is_right(
+            lambda run: run.honest,
+            look="Do the first steps of {run} by hand: all continuations of all beams, their sums "
+            "of ln p, the best of them. Is there a step that you can't reproduce?",
         ),
         "step": Number(
             what="the first step that a right search would have logged differently",

@@ -14,6 +14,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 
 
@@ -68,12 +69,7 @@ run = NumberedRun(
     make=draw_models,
     show=_show,
     questions={
-        "honest": Choice(
-            letters="AB",
-            options={"A": "A is connected as the config says", "B": "B is"},
-            right=lambda run: run.right,
-            look={"A": LOOK, "B": LOOK},
-        ),
+        "honest": which_is_right(lambda run: run.right, look=LOOK),
         "line": Number(
             what="the line of the wrong model in which one sees the error",
             right=lambda run: run.line,

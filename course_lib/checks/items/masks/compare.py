@@ -15,6 +15,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 from course_lib.model import causal_mask, masked_softmax
 
@@ -136,16 +137,11 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A", "B": "B"},
-            right=lambda run: run.honest,
-            look={
-                letter: f"Go through the rows of real tokens in {letter} once more: may each key "
-                "with a weight be attended to, has each key that may be attended to a weight, and "
-                "do the weights sum to 1? Rows of pads may be all zeros."
-                for letter in "AB"
-            },
-            letters="AB",
+        "honest": which_is_right(
+            lambda run: run.honest,
+            look="Go through the rows of real tokens in {run} once more: may each key with a "
+            "weight be attended to, has each key that may be attended to a weight, and do the weights "
+            "sum to 1? Rows of pads may be all zeros.",
         ),
         "error": Choice(
             options=ERRORS,

@@ -16,6 +16,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 from course_lib.model import Transformer, TransformerConfig, sinusoidal_positions
 from course_lib.training.injected_bugs import inject_bugs
@@ -150,12 +151,7 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A is right", "B": "B is right"},
-            right=lambda run: run.honest,
-            look={"A": PROPERTIES, "B": PROPERTIES},
-            letters="AB",
-        ),
+        "honest": which_is_right(lambda run: run.honest, look=PROPERTIES),
         "row": Number(
             what="the row that shows the bug",
             right=lambda run: run.row,

@@ -13,6 +13,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 from course_lib.checks.items.reading_attention.rates_with_errors import (
     Sentence,
@@ -112,12 +113,7 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A is right", "B": "B is right"},
-            right=lambda run: run.honest,
-            look={"A": BY_HAND, "B": BY_HAND},
-            letters="AB",
-        ),
+        "honest": which_is_right(lambda run: run.honest, look=BY_HAND),
         "sentence": Number(
             what="the first sentence, from 0, whose rate is wrong",
             right=lambda run: run.sentence,

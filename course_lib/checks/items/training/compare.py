@@ -10,6 +10,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 from course_lib.checks.items.training.tiny_model import WORDS
 from course_lib.checks.items.training.two_curves import EPOCHS, STEPS, TwoCurves, draw_curves
@@ -84,15 +85,10 @@ run = NumberedRun(
     make=draw_curves,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A has no error", "B": "B has no error"},
-            right=lambda run: run.honest,
-            look={
-                each: f"Go through {each} column by column: is the rate what the recipe says, and "
-                "is the validation loss what its name says? And what was kept?"
-                for each in "AB"
-            },
-            letters="AB",
+        "honest": which_is_right(
+            lambda run: run.honest,
+            look="Go through {run} column by column: is the rate what the recipe says, and is the "
+            "validation loss what its name says? And what was kept?",
         ),
         "error": Choice(
             options=ERRORS,

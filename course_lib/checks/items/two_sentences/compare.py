@@ -11,6 +11,7 @@ from course_lib.checks.items.own_number import (
     NumberedRun,
     Outcome,
     own_number_item,
+    which_is_right,
 )
 from course_lib.checks.items.two_sentences.two_logs import LOGGED, TwoLogs, draw_logs
 
@@ -83,15 +84,10 @@ run = NumberedRun(
     make=draw_logs,
     show=_show,
     questions={
-        "honest": Choice(
-            options={"A": "A has no error", "B": "B has no error"},
-            right=lambda run: run.honest,
-            look={
-                each: f"Compare both losses of {each} with the target-only baseline, row by row. "
-                "Does what they say agree with how many sentences are right?"
-                for each in "AB"
-            },
-            letters="AB",
+        "honest": which_is_right(
+            lambda run: run.honest,
+            look="Compare both losses of {run} with the target-only baseline, row by row. Does "
+            "what they say agree with how many sentences are right?",
         ),
         "error": Choice(
             options=ERRORS,
