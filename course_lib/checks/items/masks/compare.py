@@ -140,8 +140,8 @@ run = NumberedRun(
         "honest": which_is_right(
             lambda run: run.honest,
             look="Go through the rows of real tokens in {run} once more: may each key with a "
-            "weight be attended to, has each key that may be attended to a weight, and do the weights "
-            "sum to 1? Rows of pads may be all zeros.",
+            "weight be attended to, has each key that may be attended to a weight, and do the "
+            "weights sum to 1? Rows of pads may be all zeros.",
         ),
         "error": Choice(
             options=ERRORS,
