@@ -23,7 +23,7 @@ from course_lib.viz.web.bundles import bundle
 
 MOST_FRAMES = 49
 MOST_BYTES = 40_000  # of all frames of a figure, as they are stored
-HOPELESS = 2  # times so many bytes of the first few: drawing the others is a waste of time
+HOPELESS = 2  # times so many bytes, going by a few pictures: drawing the others wastes time
 FINENESS = (9, 7, 5, 4, 3)  # stops of a slider: the first for which all fits
 COLOURS = 255  # of all pictures of a figure together
 
@@ -126,9 +126,10 @@ def frames_of(
         states = [*product(*(range(len(c.values)) for c in stops))]
         if not 1 < len(states) <= MOST_FRAMES:
             continue
-        few = _packed(stops, [picture(controls, state) for state in _ends(stops)], start=0)
-        if few.size > HOPELESS * MOST_BYTES:
-            return None
+        ends = _ends(stops)
+        few = _packed(stops, [picture(controls, state) for state in ends], start=0)
+        if few.size / (len(ends) - 1) * (len(states) - 1) > HOPELESS * MOST_BYTES:
+            continue
         start = states.index(tuple(c.start for c in stops))
         found = _packed(stops, [picture(controls, state) for state in states], start=start)
         if found.size <= MOST_BYTES:

@@ -25,7 +25,7 @@ def squares(size=2, blue=False):
 
 
 def stops(most):
-    sizes = [2, 3, 4, 5, 6, 7, 8, 9, 10][:most]
+    sizes = [*range(2, most + 1), 10]  # as a slider, with its first and its last value
     return {
         "size": Stops("size", "range", values=sizes, texts=[str(size) for size in sizes], start=1),
         "blue": Stops("blue", "switch", values=[False, True], texts=["no", "yes"], start=0),
