@@ -23,7 +23,8 @@ from course_lib.viz.web.bundles import bundle
 
 MOST_FRAMES = 49
 MOST_BYTES = 40_000  # of all frames of a figure, as they are stored
-HOPELESS = 2  # times so many bytes, going by a few pictures: drawing the others wastes time
+# Times so many bytes, going by a few pictures, or by all at other stops: drawing them wastes time.
+HOPELESS, TOO_LARGE = 2.0, 1.25
 FINENESS = (9, 7, 5, 4, 3)  # stops of a slider: the first for which all fits
 COLOURS = 255  # of all pictures of a figure together
 
@@ -120,20 +121,24 @@ def frames_of(
             drawn[key] = draw(**dict(zip(controls, values, strict=True)))
         return drawn[key]
 
+    bytes_a_picture, limit = 0.0, HOPELESS * MOST_BYTES
     for fineness in FINENESS:
         controls = stops_at(fineness)
         stops = list(controls.values())
         states = [*product(*(range(len(c.values)) for c in stops))]
         if not 1 < len(states) <= MOST_FRAMES:
             continue
-        ends = _ends(stops)
-        few = _packed(stops, [picture(controls, state) for state in ends], start=0)
-        if few.size / (len(ends) - 1) * (len(states) - 1) > HOPELESS * MOST_BYTES:
+        if not bytes_a_picture:
+            ends = _ends(stops)
+            few = _packed(stops, [picture(controls, state) for state in ends], start=0)
+            bytes_a_picture = few.size / (len(ends) - 1)
+        if bytes_a_picture * (len(states) - 1) > limit:
             continue
         start = states.index(tuple(c.start for c in stops))
         found = _packed(stops, [picture(controls, state) for state in states], start=start)
         if found.size <= MOST_BYTES:
             return found
+        bytes_a_picture, limit = found.size / (len(states) - 1), TOO_LARGE * MOST_BYTES
     return None
 
 
