@@ -27,11 +27,13 @@ from course_lib.grading.options import GradeOptions
 from course_lib.grading.results import (
     SubmissionResult,
     aligned,
+    clean_name,
     list_names,
     shown_points,
     shown_text,
 )
 from course_lib.grading.submissions.exercise import exercises_folder, load_exercise
+from course_lib.grading.submissions.own_numbers import flag_same_numbers
 from course_lib.grading.variants.variants import load_variants
 from course_lib.terminal import say
 
@@ -91,7 +93,7 @@ def grade_and_report(options: GradeOptions, begun: Server | None = None) -> bool
         )
         earlier = {each.student: each for each in map(run.load_result, students) if each}
         bar = tqdm(grade_class(run, jail), total=len(students), desc="grading", unit="submission")
-        results = sorted(bar, key=lambda result: result.student)
+        results = flag_same_numbers(sorted(bar, key=lambda result: result.student))
     say(*table(results).split("\n"))
     if exercise.earlier_parts:
         say(
@@ -193,7 +195,7 @@ def table(results: Sequence[SubmissionResult]) -> str:
 
 
 def _row(result: SubmissionResult) -> tuple[str, ...]:
-    name = shown_text(result.student, _MOST_NAME)
+    name = shown_text(clean_name(result.student), _MOST_NAME)  # as many characters as one sees
     if not result.readable:
         return name, "?", "", "", "could not be read"
     flags = sum(bool(item.flags) for item in result.items)

@@ -44,6 +44,7 @@ class ItemResult:
         code: a short name of an answer in code, another one for each; "" if nothing was written.
         reason: why it was not run.
         conventions: those of the student's variant; without any, the course's own.
+        numbers: of the runs that a right answer is about, where the student chooses them.
     """
 
     id: str
@@ -60,6 +61,7 @@ class ItemResult:
     code: str = ""
     reason: str = ""
     conventions: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +142,8 @@ def _item(data: Mapping[str, Any]) -> ItemResult:
     fields["tests"] = tuple(PropertyResult(**test) for test in data["tests"])
     for name in ("misconceptions", "flags"):
         fields[name] = tuple(data[name])
-    fields["conventions"] = tuple(data.get("conventions", ()))
+    for name in ("conventions", "numbers"):
+        fields[name] = tuple(data.get(name, ()))
     return ItemResult(**fields)
 
 

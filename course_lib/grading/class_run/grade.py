@@ -39,6 +39,11 @@ from course_lib.grading.submissions.exercise import (
 )
 from course_lib.grading.submissions.flags import find_flags
 from course_lib.grading.submissions.own_modules import own_modules
+from course_lib.grading.submissions.own_numbers import (
+    flags_of_public,
+    flags_of_public_run,
+    numbers_of,
+)
 from course_lib.grading.submissions.submission import (
     Submission,
     SubmissionError,
@@ -372,8 +377,8 @@ def _graded(
     try:
         flags = find_flags(entry.id, transplanted.cells, others=_flagged_elsewhere(task, exercise))
         seed = derive_seed(secret, entry.id)
-        if entry.kind == "run" and not (hand_in.with_run / HANDED_IN).is_dir():
-            flags = (*flags, NO_RUN)
+        if entry.kind == "run":
+            flags = (*flags, *_flags_of_run(entry.id, exercise, hand_in))
         with handed_in_with(hand_in.with_run):
             if entry.kind == "run":
                 evaluate_run_at_hand()  # before the time for the answer begins
@@ -382,7 +387,9 @@ def _graded(
             raise NotRun(reason)
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
-        return _item_result(task, diagnosis, flags)
+        item = _item_result(task, diagnosis, flags)
+        public = flags_of_public(entry.id, item.numbers, exercise.file)
+        return replace(item, flags=(*item.flags, *public))
     except NotRun as error:
         reason = str(error)
     except Exception as error:  # a bug here must not end the grading of a whole class
@@ -396,6 +403,13 @@ def _graded(
         reason=_plain(reason),
         flags=tuple(map(_plain, flags)),
     )
+
+
+def _flags_of_run(item_id: str, exercise: Exercise, hand_in: HandIn) -> list[str]:
+    """What a person should know about the run that belongs to an answer."""
+    if (hand_in.with_run / HANDED_IN).is_dir():
+        return flags_of_public_run(hand_in.with_run, exercise.file)
+    return [NO_RUN] if item_id in hand_in.transplant.answered else []
 
 
 def code_id(task: Task, transplanted: Transplant) -> str:
@@ -496,6 +510,7 @@ def _item_result(task: Task, diagnosis: Diagnosis, flags: Sequence[str]) -> Item
         line_found=diagnosis.line_found if diagnosis.item.bug else None,
         flags=tuple(map(_plain, flags)),
         conventions=tuple(task.conventions),
+        numbers=numbers_of(answers[0].value) if passed and answers else (),
     )
 
 

@@ -29,6 +29,7 @@ from course_lib.grading.marks.given_marks import (
 )
 from course_lib.grading.results import ItemResult, SubmissionResult, clean_name
 from course_lib.grading.safe_csv import read_csv
+from course_lib.grading.submissions.own_numbers import flag_same_numbers
 
 ANSWER_CHANGED = "the answer has changed since a person marked it"
 POINTS_CHANGED = f"its automatic points changed ({CHANGES_FILE}), and its mark has no answer_id"
@@ -205,7 +206,7 @@ def load_class(
             f"expected results in {results / missing[0]}, got none: grade first, with "
             f"`course grade incoming --assignment {missing[0] or 'NAME'} --results {results}`"
         )
-    loaded = {name: load_results(results / name) for name in found}
+    loaded = {name: flag_same_numbers(load_results(results / name)) for name in found}
     if marks is None:
         given = {name: read_marks_beside(results / name, each) for name, each in loaded.items()}
     else:  # it may be about all assignments, even if only some are asked for

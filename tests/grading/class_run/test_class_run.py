@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -255,6 +256,15 @@ def test_the_table_has_a_row_for_each_student_and_says_what_needs_a_person():
     assert "06.c was not run: no time is left" in text
     assert "… and 1 more in the result file" in text
     assert "=cmd()" not in text
+
+
+def test_a_name_whose_accents_are_characters_of_their_own_does_not_shift_its_row():
+    name = "Jörg Müller"
+    row, other = (
+        command.table([submission_result(each, item_result("06.bug", 2.0))]).split("\n")[1]
+        for each in (unicodedata.normalize("NFD", name), name)
+    )
+    assert row == other
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from course_lib.grading.class_run.grade import NO_RUN, grade_submission
 from course_lib.grading.options import SimilarOptions
 from course_lib.grading.reports.similar_command import find_similar
 from course_lib.grading.submissions.exercise import load_exercise
+from course_lib.grading.submissions.own_numbers import PUBLIC_RUN, flags_of_public_run
 from course_lib.run_options import HANDED_IN
 from course_lib.training.runs.handed_in_run import WEIGHTS
 from tests.grading.notebooks_to_hand_in import ROOT, SECRET
@@ -37,7 +38,8 @@ def graded(path, exercise, jail, **about):
 
 @pytest.mark.slow
 def test_a_run_beside_the_notebook_or_in_the_students_folder_counts(ana, exercise, jail):
-    assert graded(ana, exercise, jail).points == points_of("11.own_run")
+    result = graded(ana, exercise, jail)
+    assert result.points == points_of("11.own_run") and result.items[0].flags == (PUBLIC_RUN,)
     (ana / "deeper").mkdir()
     shutil.move(ana / "training.ipynb", ana / "deeper")
     assert graded(ana, exercise, jail).points == points_of("11.own_run")
@@ -48,6 +50,26 @@ def test_without_a_run_there_is_a_flag_and_no_point(ana, exercise, jail):
     [item] = graded(ana, exercise, jail).items
     assert (item.status, item.points) == ("not yet", 0) and NO_RUN in item.flags
     assert "hand_in_run" in item.tests[0].difference
+
+
+def test_where_nothing_was_answered_no_run_is_asked_for(ana, exercise, jail):
+    shutil.rmtree(ana / HANDED_IN)
+    shutil.copy(exercise.file, ana / "training.ipynb")
+    notebook = (ana / "training.ipynb").read_text("utf-8")
+    changed = notebook.replace('"own = hand_in_run()"', '"own = hand_in_run()  # later"')
+    assert changed != notebook
+    (ana / "training.ipynb").write_text(changed, encoding="utf-8")
+    [item] = graded(ana, exercise, jail).items
+    assert (item.status, item.flags) == ("not started", ())
+
+
+def test_the_public_run_is_flagged_and_no_other(ana, exercise):
+    assert flags_of_public_run(ana, exercise.file) == [PUBLIC_RUN]
+    weights = load_file(ana / HANDED_IN / WEIGHTS)
+    save_file({name: weight * 2 for name, weight in weights.items()}, ana / HANDED_IN / WEIGHTS)
+    assert flags_of_public_run(ana, exercise.file) == []
+    shutil.rmtree(ana / HANDED_IN)
+    assert flags_of_public_run(ana, exercise.file) == []
 
 
 def test_a_notebook_alone_gets_no_run_that_lies_beside_it(ana, exercise, jail):
