@@ -23,6 +23,7 @@ from course_lib.checks.engine.compare import Difference, answers_differ
 _ADAPTER_ERRORS = {
     "GradientCut": "gradient_cut",
     "NotData": "not_data",
+    "NotInGrading": "not_data",
     "WrongParameters": "other_parameters",
     "WrongResult": "another_type",
     "UnreadableResult": "another_type",

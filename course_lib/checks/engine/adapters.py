@@ -27,7 +27,7 @@ class GradientCut(Exception):
 
 
 class NotData(Exception):
-    """An answer that is to be data, and takes it from a variable of another cell."""
+    """An answer that is to be data, and takes it from a variable outside of it."""
 
 
 def call_for_data(subject: Callable[[], Any]) -> Any:
@@ -44,7 +44,7 @@ def call_for_data(subject: Callable[[], Any]) -> Any:
         if name in known and not (callable(known[name]) or isinstance(known[name], ModuleType)):
             raise NotData(
                 f"expected numbers and letters written into the answer, and yours takes `{name}` "
-                "from another cell, which grading does not run: write what it holds"
+                "from outside of it, where grading has no run to fill it: write what it holds"
             )
     return subject()
 

@@ -144,8 +144,10 @@ def two_numbers(answer: Any, keys: Sequence[str], optional: Sequence[str] = ()) 
         missing = [key for key in keys if key not in each]
         other = [key for key in each if key not in (*keys, *optional)]
         if missing or other:
-            what = f"{', '.join(missing)} missing" if missing else f"also {short(other[0])}"
-            return f"Expected {wanted}; one of yours has {what}."
+            others = ", ".join(map(short, other[:MOST_LISTED]))
+            instead = f", and {others} instead" * bool(other)
+            has = f"{', '.join(missing)} missing{instead}" if missing else f"also {others}"
+            return f"Expected {wanted}; one of yours has {has}."
         if problem := number_problem(each["number"]):
             return problem
     if answer[0]["number"] == answer[1]["number"]:

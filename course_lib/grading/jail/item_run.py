@@ -28,7 +28,7 @@ from course_lib.grading.jail.session import (
     Session,
     SessionEnded,
 )
-from course_lib.grading.submissions.exercise import Task
+from course_lib.grading.submissions.exercise import Task, bound_names
 from course_lib.grading.submissions.transplant import CodeCell
 
 # A line of a cell that may change an object: any but a definition, an import, a name for a constant
@@ -41,6 +41,8 @@ _DOES_SOMETHING = re.compile(
         )$)[^\s#)\]}]""",
     re.MULTILINE | re.VERBOSE,
 )
+
+_UNDEFINED = re.compile(r"^name '(\w+)' is not defined")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,6 +338,7 @@ class SubmissionRun:
     def notes_on_cells(self) -> list[str]:
         """What happened to cells that did not run to their end."""
         notes = []
+        unseen = self._look_at_runs()
         for number, reason in sorted(self.stopped.items()):
             rest = "Not even" if number in self.skipped else "Only"
             notes.append(
@@ -343,9 +346,24 @@ class SubmissionRun:
                 f"{rest} its definitions count."
             )
         for number, failure in sorted(self.failures.items()):
+            if number in unseen:
+                continue
             message = f": {failure.message}" if failure.message else ""
             notes.append(f"The cell {self.cells[number].name} raised {failure.kind}{message}.")
         return notes
+
+    def _look_at_runs(self) -> set[int]:
+        """The cells that failed because grading makes no run, as those in which a learner looks at
+        one, and cells that use what these would have defined.
+        """
+        found: set[int] = set()
+        missing: set[str] = set()
+        for number, failure in sorted(self.failures.items()):
+            name = _UNDEFINED.search(failure.message)
+            if failure.kind == "NotInGrading" or (name and name[1] in missing):
+                found.add(number)
+                missing |= bound_names(self.cells[number].source)
+        return found
 
 
 def _called(session: Session) -> Called:

@@ -111,6 +111,11 @@ def read_regular_file(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 
 def _parsed(data: bytes, path: Path) -> dict[str, Any]:
+    if data.startswith(b"PK\x03\x04"):
+        raise SubmissionError(
+            f"expected a notebook, which is JSON, in {quoted(path)}, got a zip archive or a Word "
+            "document, which is one: was it renamed? ask for the notebook itself"
+        )
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
     try:
         notebook = json.loads(data.decode(encoding))
@@ -191,6 +196,11 @@ def find_notebooks(path: Path, assignment: str) -> list[Path]:
     if path.is_symlink() or not path.is_dir():
         if path.suffix.lower() == ".ipynb":
             return [path]
+        if path.suffix.lower() in _ARCHIVES and not path.is_symlink():
+            raise SubmissionError(
+                f"expected a notebook or a folder with one at {quoted(path)}, got an archive: "
+                "unpack it into a folder with the student's name, and delete it here"
+            )
         raise SubmissionError(
             f"expected a notebook or a folder with one at {quoted(path)}, got something else: put "
             "each student's work in a folder of its own"

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 
+from course_lib.checks.progress import REMOVED_IDS
 from course_lib.grading.results import quoted, shown_text
 from course_lib.grading.submissions.exercise import (
     Exercise,
@@ -346,6 +347,15 @@ def _notes(matched: list[Match], exercise: Exercise, written: dict[str, str]) ->
     times = Counter(target.id for _, target in matched if target is not None)
     own = [cell.source for cell, target in matched if cell.is_code and _is_own_work(cell, target)]
     elsewhere = frozenset[str]().union(*map(bound_names, own))
+    present = {target.item for _, target in matched if target is not None}
+    later = [task.entry.id for task in exercise.tasks if task.entry.id not in present]
+    gone = {item for cell, _ in matched for item, _, _ in _CHECKED.findall(cell.source)}
+    if later and (gone := gone & REMOVED_IDS):
+        yield (
+            f"The notebook is of an earlier version of the exercise, which asked for "
+            f"{', '.join(sorted(gone))} and not for {', '.join(later)}: ask for an answer in the "
+            "present one, or leave out what it did not ask for."
+        )
     for cell in exercise.cells:
         if cell.role in ("answer", "written"):
             if not times[cell.id]:

@@ -179,7 +179,10 @@ def test_what_is_no_answer_is_told_in_a_sentence(item_id):
     for key in good:
         missing = {k: v for k, v in good.items() if k != key}
         report = check(item_id, lambda missing=missing: [other, missing])
-        assert not report.passed and f"{key} missing" in str(report)
+        assert not report.passed and f"{key} missing." in str(report)
+        misspelt = missing | {f"{key}z": good[key]}
+        report = check(item_id, lambda misspelt=misspelt: [other, misspelt])
+        assert f"{key} missing, and '{key}z' instead." in str(report)
     for answer in (None, [], 3, "a", {}, good, [good], [good, other, good], [good, 3]):
         report = check(item_id, lambda answer=answer: answer)
         assert not report.passed and "a list of two dicts" in str(report)
@@ -233,7 +236,7 @@ def making_a_run():
 
 def test_an_answer_that_grading_could_not_read_is_refused_at_home_too():
     text = str(check("04.predict", taking_from_another_cell))
-    assert "yours takes `FOUND` from another cell, which grading does not run" in text
+    assert "yours takes `FOUND` from outside of it, where grading has no run to fill it" in text
     assert "the answer makes a run itself" in str(check("04.predict", making_a_run))
 
 

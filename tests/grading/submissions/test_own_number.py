@@ -142,9 +142,24 @@ def test_what_the_run_shows_earns_its_points_whatever_was_predicted(
 @pytest.mark.slow
 def test_a_cell_that_makes_the_run_costs_nothing(graded, notebook_of_04, only_predict):
     notebook = returning(notebook_of_04, "two(right())")
-    looking = 'run = make_run("04.predict", number=5)\nprint(run["weights"].std())'
+    looking = 'run = make_run("04.predict", number=5)\ndeviation = run["weights"].std()'
+    notebook = with_cell(notebook, "print(deviation)", after="04-predict-import", id="own-2")
     notebook = with_cell(notebook, looking, after="04-predict-import")
-    assert points(graded(notebook, only_predict))
+    result = graded(notebook, only_predict)
+    assert points(result) and result.notes == ()
+    with_error = with_cell(notebook, "print(deviaton)", after="own-2", id="own-3")
+    [note] = graded(with_error, only_predict).notes
+    assert "raised NameError: name 'deviaton' is not defined" in note
+
+
+@pytest.mark.slow
+def test_an_answer_that_makes_a_run_is_told_what_grading_does_not_do(
+    graded, notebook_of_04, only_predict
+):
+    notebook = returning(notebook_of_04, "make_run('04.predict', number=5)['weights']")
+    [item] = graded(notebook, only_predict).items
+    assert item.misconceptions == ("not_data",)
+    assert "makes a run or calls a version or a box, which grading does not do" in item.seen
 
 
 @pytest.mark.slow

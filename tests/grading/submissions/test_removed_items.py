@@ -62,6 +62,16 @@ def test_its_cells_belong_to_no_item_and_nothing_is_noted(version, versions, tmp
     assert (made.answered, made.notes) == ({"14.align"}, ())
 
 
+def test_a_notebook_without_what_came_later_is_called_an_earlier_version(versions, tmp_path):
+    former = versions["former"]
+    former["cells"] = [c for c in former["cells"] if not c["id"].startswith("14-bug")]
+    (tmp_path / "x.ipynb").write_text(json.dumps(answered(former, ANSWERS)))
+    exercise = load_exercise(tmp_path / "released", ASSIGNMENT)
+    note, *_ = transplant(read_submission(tmp_path / "x.ipynb"), exercise).notes
+    assert "an earlier version of the exercise" in note
+    assert "asked for 14.heads_for_figure and not for 14.bug: ask for an answer" in note
+
+
 @pytest.mark.parametrize("version", ["released", "former"])
 def test_the_other_items_get_their_points(version, versions, tmp_path, graded):
     exercise = load_exercise(tmp_path / version, ASSIGNMENT)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tracemalloc
+import zipfile
 
 import pytest
 
@@ -103,6 +104,15 @@ def test_a_folder_that_is_a_link_is_not_followed(tmp_path):
     for name in ("student", "whole"):
         with pytest.raises(SubmissionError):
             find_notebooks(tmp_path / name, "06_masks")
+
+
+def test_an_archive_is_to_be_unpacked_and_a_renamed_document_is_called_one(tmp_path):
+    for name in ("ana.zip", "ben.ipynb"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("word/document.xml", "<document/>")
+    with pytest.raises(SubmissionError, match="got an archive: unpack it into a folder"):
+        find_notebooks(tmp_path / "ana.zip", "06_masks")
+    refused(tmp_path / "ben.ipynb", "got a zip archive or a Word document", "was it renamed?")
 
 
 def test_too_many_notebooks_are_refused(tmp_path):
