@@ -21,6 +21,7 @@ from course_lib.home import COURSE
 from course_lib.run_options import HANDED_IN
 from course_lib.training.runs.handed_in_run import digest_of_weights
 
+_IN_PUBLIC = "as in the public solution"
 PUBLIC_RUN = f"the weights in {HANDED_IN} are those of the public solution's run"
 
 
@@ -55,7 +56,7 @@ def flags_of_public(item_id: str, numbers: Sequence[int], exercise: Path) -> lis
     """The flag of an answer with the numbers of the public solution."""
     if not numbers or tuple(numbers) != public_numbers(exercise, item_id):
         return []
-    return [f"the same numbers as in the public solution: {_listed(numbers)}"]
+    return [f"{_same(numbers)} {_IN_PUBLIC}"]
 
 
 def flags_of_public_run(handed_in: Path, exercise: Path) -> list[str]:
@@ -73,7 +74,7 @@ def _solution(exercise: Path) -> Path | None:
 
 def flag_same_numbers(results: Sequence[SubmissionResult]) -> list[SubmissionResult]:
     """The results of a class in an assignment, with a flag at each right answer whose numbers
-    others have, too.
+    others have, too, unless they are those of the public solution, which has its own flag.
     """
     who: dict[tuple[str, tuple[int, ...]], list[str]] = defaultdict(list)
     for result in results:
@@ -83,9 +84,9 @@ def flag_same_numbers(results: Sequence[SubmissionResult]) -> list[SubmissionRes
 
     def flagged(item: ItemResult, student: str) -> ItemResult:
         others = [name for name in who.get((item.id, item.numbers), []) if name != student]
-        if not others:
+        if not others or f"{_same(item.numbers)} {_IN_PUBLIC}" in item.flags:
             return item
-        flag = f"the same numbers as {list_names(others)}: {_listed(item.numbers)}"
+        flag = f"{_same(item.numbers)} as {list_names(others)}"
         return replace(item, flags=(*item.flags, flag))
 
     return [
@@ -94,5 +95,5 @@ def flag_same_numbers(results: Sequence[SubmissionResult]) -> list[SubmissionRes
     ]
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return " and ".join(map(str, numbers))
+def _same(numbers: Sequence[int]) -> str:
+    return f"the same numbers, {' and '.join(map(str, numbers))},"

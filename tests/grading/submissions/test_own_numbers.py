@@ -43,7 +43,7 @@ def test_only_both_numbers_of_the_public_solution_are_flagged():
     file = file_of(ITEM)
     first, second = public_numbers(file, ITEM)
     [flag] = flags_of_public(ITEM, (first, second), file)
-    assert flag == f"the same numbers as in the public solution: {first} and {second}"
+    assert flag == f"the same numbers, {first} and {second}, as in the public solution"
     for other in ((), (first, 99), (first, second, 99)):
         assert flags_of_public(ITEM, other, file) == []
     assert flags_of_public("04.cases", (first, second), file) == []
@@ -76,9 +76,20 @@ def a_class():
 
 def test_students_with_the_same_two_numbers_are_named_to_each_other():
     flags = {each.student: each.items[0].flags for each in flag_same_numbers(a_class())}
-    assert flags.pop("ana") == ("the same numbers as ben: 5 and 12",)
-    assert flags.pop("ben") == ("the same numbers as ana: 5 and 12",)
+    assert flags.pop("ana") == ("the same numbers, 5 and 12, as ben",)
+    assert flags.pop("ben") == ("the same numbers, 5 and 12, as ana",)
     assert set(flags.values()) == {()}
+
+
+def test_who_has_the_public_numbers_is_not_named_to_all_others_who_have():
+    file = file_of(ITEM)
+    numbers = public_numbers(file, ITEM)
+    flags = tuple(flags_of_public(ITEM, numbers, file))
+    both_have = [
+        submission_result(name, item_result(ITEM, 6.0, most=6, numbers=numbers, flags=flags))
+        for name in ("ana", "ben")
+    ]
+    assert flag_same_numbers(both_have) == both_have
 
 
 def test_the_table_and_the_report_of_a_class_have_these_flags_and_points_stay(tmp_path):
