@@ -16,7 +16,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 def linked_anchors():
     """The file and the value of every ``see=…`` of a CourseError in the library."""
     for path in sorted((ROOT / "course_lib").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if "see=" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "CourseError":
                 for keyword in node.keywords:
                     yield path.relative_to(ROOT).as_posix(), ast.literal_eval(keyword.value)

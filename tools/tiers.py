@@ -7,8 +7,9 @@
 
 The fast tier has every test that is not marked ``slow``, and those that are marked ``smoke``: one
 for each part of the course that only slow tests try. Of a lesson that computes for long it has the
-cells before the first one with the tag `LONG_TRAINING`; the other tier runs that lesson whole, and
-the exercises, whose sources are compared with the solutions by tests of the fast tier.
+cells before the first one with the tag `LONG_TRAINING`, unless that is its set-up alone; the other
+tier runs that lesson whole, and the exercises, whose sources are compared with the solutions by
+tests of the fast tier.
 
 At the end stands what was not run, and what is missing on this machine.
 """
@@ -30,6 +31,7 @@ import pytest
 from tools import ROOT
 
 LONG_TRAINING = "long-training"  # the tag of a cell that computes for fifteen seconds or more
+FEWEST_CELLS = 3  # before the first long training: for the set-up alone, no kernel is started
 LEFT_OUT = "left out: "  # how the reason of a skipped test begins if something is missing here
 PASSED, COVERED = ROOT / ".venv" / ".passed-fast", ROOT / ".coverage"
 EXERCISES = ROOT / "exercises"
@@ -68,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whole = set()  # the cells of lessons that the other tier runs from their first cell on
     for cells in notebooks.values():
         first = next((i for i, cell in enumerate(cells) if _trains_for_long(cell)), len(cells))
-        if cells[0].path.is_relative_to(EXERCISES):
+        if cells[0].path.is_relative_to(EXERCISES) or first < FEWEST_CELLS:
             first = 0
         fast.update(cells[:first])
         if first < len(cells):

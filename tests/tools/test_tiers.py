@@ -28,7 +28,8 @@ def test_needs_what_is_missing(): pytest.skip("left out: get it with apt-get")
 def test_needs_another_system(): pytest.skip("not on this system")
 """
 TRAINED = [
-    code("before", "x = 1\nprint(x)", [stream("1\n")]),
+    code("set-up", "x = 1"),
+    code("before", "print(x)", [stream("1\n")]),
     code("trains", "print(x + 1)", [stream("2\n")], tags=[tiers.LONG_TRAINING]),
     code("after", "print(x + 2)", [stream("3\n")]),
 ]
@@ -40,6 +41,8 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiers")
     (folder / "test_it.py").write_text(TESTS)
     (folder / "11_long.ipynb").write_bytes(to_bytes(notebook(*TRAINED)))
+    at_once = [code("start", "x = 1"), code("trains-at-once", "y = x", tags=[tiers.LONG_TRAINING])]
+    (folder / "12_at_once.ipynb").write_bytes(to_bytes(notebook(*at_once)))
     short = code("only", "print(1)", [stream("1\n")])
     (folder / "01_short.ipynb").write_bytes(to_bytes(notebook(short)))
 
@@ -64,13 +67,14 @@ def test_the_fast_tier_stops_before_the_long_training_and_says_what_it_left_out(
     assert passed == [
         "before",
         "only",
+        "set-up",
         "stored-file",
         "stored-file",
         "test_is_fast",
         "test_is_smoke",
     ]
     assert (
-        "Not run: 1 slow tests, and lessons 11 from their first long training on. "
+        "Not run: 1 slow tests, and lessons 11, 12 from their first long training on. "
         "`make test-all` runs them, too."
     ) in printed
     assert "Left out 1 tests: get it with apt-get" in printed
@@ -80,7 +84,10 @@ def test_the_fast_tier_stops_before_the_long_training_and_says_what_it_left_out(
 @pytest.mark.slow
 def test_the_other_tier_runs_slow_tests_and_long_lessons_whole(run):
     passed, printed = run("rest")
-    assert passed == ["after", "before", "stored-file", "test_is_slow", "trains"]
+    assert passed == [
+        *("after", "before", "set-up", "start", "stored-file", "stored-file"),
+        *("test_is_slow", "trains", "trains-at-once"),
+    ]
     assert "Not run" not in printed
 
 

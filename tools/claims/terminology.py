@@ -50,8 +50,8 @@ class Term:
 
     @cached_property
     def avoided(self) -> re.Pattern[str]:
-        """The words as whole words; an underscore ends a word, so that ``a_b`` is two."""
-        return re.compile(rf"(?<![A-Za-z0-9])_?(?:{self.avoid})(?![A-Za-z0-9])")
+        """The words as whole words."""
+        return whole_words([self])
 
     @cached_property
     def allowed(self) -> re.Pattern[str]:
@@ -78,6 +78,12 @@ class Hit:
         return f"{self.path}:{self.line}: {self.word!r} -> {self.use}\n    {self.text.strip()}"
 
 
+def whole_words(terms: Sequence[Term]) -> re.Pattern[str]:
+    """Any word to avoid; an underscore ends a word, so that ``a_b`` is two."""
+    avoided = "|".join(f"(?:{term.avoid})" for term in terms)
+    return re.compile(rf"(?<![A-Za-z0-9])_?(?:{avoided})(?![A-Za-z0-9])")
+
+
 def load_terms(path: Path = LIST) -> list[Term]:
     """The entries of the list."""
     return [Term(**entry) for entry in tomllib.loads(path.read_text("utf-8"))["term"]]
@@ -101,10 +107,12 @@ def files(root: Path = ROOT) -> list[str]:
 
 def hits_in(path: str, text: str, terms: Sequence[Term]) -> Iterator[Hit]:
     """The words of our own in the text of one file."""
-    for term in terms:
-        # Most files hold neither, and need not be read line by line.
-        if term.concerns(path) and (term.avoided.search(text) or term.allowed.search(text)):
-            for number, line in enumerate(text.splitlines(), start=1):
+    any_avoided = whole_words(terms)
+    if not any_avoided.search(text):  # as in most files
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if any_avoided.search(line):
+            for term in (term for term in terms if term.concerns(path)):
                 for found in term.avoided.finditer(term.allowed.sub("", line)):
                     yield Hit(path, number, found[0], line, term.use)
 
