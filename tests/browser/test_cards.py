@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.checks import check
+from course_lib.checks import check, make_run
 from course_lib.viz.web.live_html import page as page_around
 from course_lib.viz.widgets.quiz import predict_shape, quiz
 from tests.browser.lab import serious_violations
@@ -16,7 +16,7 @@ def no_softmax(query, key, value, mask=None):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A page with both questions, a report, and a fold as a lesson's text has it."""
+    """A page with both questions, a report, a run, and a fold as a lesson's text has it."""
     folder = tmp_path_factory.mktemp("cards")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COURSE_PROGRESS", str(folder / "progress.json"))
@@ -26,6 +26,7 @@ def address(tmp_path_factory):
         quiz("Which?", ["rows", "columns", "neither"], "b", "They sum to `one`.").to_html(),
         predict_shape("What comes out?", (2, 5), "A row each.", code="a @ b").to_html(),
         report,
+        make_run("09.compare", number=7)._repr_html_(),
         '<details class="course-fold"><summary>Think first</summary><p>What?</p></details>',
     ]
     (folder / "cards.html").write_text(page_around("".join(parts), title="Cards"), "utf-8")
@@ -100,6 +101,18 @@ def test_a_report_begins_with_what_is_wrong_and_folds_the_tests(open_cards):
     report.locator("summary:has-text('tests pass')").press("Enter")
     words = report.locator("li .course-verdict").all_inner_texts()
     assert words.count("✗ failed") == 1 and {*words} <= {"✗ failed", "✓ passed", "– fails, too"}
+
+
+@pytest.mark.parametrize(("width", "scrolls"), [(1280, False), (390, True)])
+def test_the_table_of_a_run_keeps_its_lines_and_scrolls_on_a_phone(open_cards, width, scrolls):
+    table = open_cards(width=width).get_by_role("region", name="the run as text")
+    lines = table.inner_text().rstrip().split("\n")
+    assert lines[1].startswith("sentence      0  1  2") and len(lines) > 20
+    height = table.evaluate(
+        "(node) => node.clientHeight / parseFloat(getComputedStyle(node).lineHeight)"
+    )
+    assert height < len(lines) + 2  # no line is broken
+    assert table.evaluate("(node) => node.scrollWidth > node.clientWidth") == scrolls
 
 
 @pytest.mark.parametrize(("dark", "width"), [(True, 1280), (False, 360)])

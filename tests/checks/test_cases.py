@@ -32,7 +32,7 @@ def _progress_elsewhere(tmp_path, monkeypatch):
 def found(item_id, cases):
     """The letters of the wrong versions that these cases find."""
     _, trial = diagnose(load_item(item_id), lambda: cases).trials
-    left = set(re.findall(r"\b([a-f]) \(", str(trial.difference) if trial.difference else ""))
+    left = set(re.findall(r"(?m)^([a-f]): ", str(trial.difference) if trial.difference else ""))
     wrong = {letter for letter, name in letters(item_id).items() if name}
     return wrong - left
 
@@ -64,7 +64,11 @@ def test_six_versions_of_which_one_is_right_and_each_has_a_question(item_id):
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_a_learner_may_call_the_versions_and_sees_no_names(item_id):
     six = versions(item_id)
-    assert {version.__name__ for version in six.values()} == {"call"}
+    names = module(item_id).versions.wrong
+    for letter, version in six.items():
+        shown = repr(version)
+        assert shown.startswith(f"<version {letter} of ") and len(shown) <= 80
+        assert not any(name in shown for name in names)
 
 
 def test_the_right_version_is_right_and_the_others_differ_somewhere():
@@ -105,15 +109,17 @@ def test_a_version_that_no_case_finds_is_named_with_its_question(cases, expected
     report = check("06.cases", lambda: cases)
     assert not report.passed
     missed = set(module("06.cases").versions.wrong) - names("06.cases", cases)
-    for name in missed:
-        assert module("06.cases").versions.wrong[name] in str(report)
+    for letter, name in letters("06.cases").items():
+        if name in missed:
+            assert f"\n    {letter}: {module('06.cases').versions.wrong[name]}" in str(report)
 
 
 def test_a_case_that_a_right_version_fails_finds_nothing_and_is_told():
     wrong = PARTLY[0], torch.tensor([[0.75, 0.25, 0], [0, 0, 0]])
     report = check("06.cases", lambda: [wrong, LOW])
     assert not report.passed
-    assert "case 1, element [0, 0]: expected what a right version gives, got 0.75" in str(report)
+    told = "Case 1 expects 0.75 at element [0, 0], and a right version gives something else."
+    assert told in str(report) and "0.25" not in str(report)
     assert names("06.cases", [wrong, LOW]).isdisjoint({"nothing_left_is_uniform"})
 
 
@@ -151,10 +157,10 @@ SCORES, WEIGHTS = torch.tensor([[0.0, 1]]), torch.tensor([[0.5, 0.5]])
         ([((SCORES, torch.ones(1, 3, dtype=torch.bool)), WEIGHTS)], "broadcasts to the scores"),
         ([((SCORES, None, 1), WEIGHTS)], "the arguments of masked_softmax"),
         ([((), WEIGHTS)], "the arguments of masked_softmax"),
-        ([((SCORES, None), "half")], "case 1"),
-        ([((SCORES, None), None)], "case 1"),
-        ([((SCORES, None), object())], "case 1"),
-        ([((SCORES, None), torch.full((1, 2), float("nan")))], "case 1"),
+        ([((SCORES, None), "half")], "Case 1 expects"),
+        ([((SCORES, None), None)], "Case 1 expects"),
+        ([((SCORES, None), object())], "Case 1 expects"),
+        ([((SCORES, None), torch.full((1, 2), float("nan")))], "Case 1 expects"),
     ],
 )
 def test_what_is_no_case_is_told_in_a_sentence(cases, message):

@@ -30,6 +30,7 @@ from course_lib.checks.progress import (
     note_reset,
     progress_file,
 )
+from course_lib.checks.report.report_html import folded_hints
 from course_lib.errors import CourseError
 from course_lib.model import AddNorm, padding_mask
 from course_lib.viz.drawings.colours import COLOURS, forced_variables, variables
@@ -159,6 +160,13 @@ def test_the_html_draws_shapes_folds_hints_and_escapes_the_learners_text():
 
     page = check("06.padding_mask", hostile)._repr_html_()
     assert "<script>" not in page and "&lt;script&gt;" in page
+
+
+def test_what_a_report_has_in_backticks_is_code_on_a_page():
+    page = check("06.padding_mask", untouched)._repr_html_()
+    assert "Replace <code>raise NotImplementedError</code>" in page and "`" not in page
+    hints = folded_hints(("Look at `x < 0`.\nThen?", "", ""))
+    assert "<p>Look at <code>x &lt; 0</code>.<br>Then?</p>" in hints
 
 
 def test_the_html_of_a_passed_item_has_no_hints():

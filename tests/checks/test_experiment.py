@@ -131,6 +131,16 @@ def test_after_the_budget_the_box_is_closed_and_that_of_another_number_is_not():
     assert black_box(ITEM, number=4)(*LONGER) > 0
 
 
+def test_a_box_says_how_many_calls_are_left_and_nothing_of_its_error():
+    box = black_box(ITEM, number=5)
+    left = []
+    for arguments in (LONGER, LONGER, SHORTER, SMALL):
+        box(*arguments)
+        left.append(repr(box))
+    shown = ("2 calls left", "2 calls left", "1 call left", "0 calls left")
+    assert left == [f"<box 5: bleu with one error, {each}>" for each in shown]
+
+
 def test_an_answer_does_not_call_the_box():
     open_box, arguments = black_box(ITEM, number=3), LONGER
     report = check(ITEM, lambda: [{"number": 3, "error": "a", "calls": [open_box(*arguments)]}])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,11 @@ class Versions(Hidden):
         """The versions, without their names."""
         instead = "cases with what a right version gives, written as numbers"
         return {
-            letter: hide(self.subject(name), instead=instead)
+            letter: hide(
+                self.subject(name),
+                instead=instead,
+                says=lambda letter=letter: f"version {letter} of {self.call_of}",  # type: ignore[misc]
+            )
             for letter, name in self.letters.items()
         }
 
@@ -117,9 +121,13 @@ def _right_passes(versions: Versions, cases: Sequence[Any]) -> Difference | None
             came = f"{right.failure!r} in case {number}"
             return Difference("value", expected="arguments that a right version takes", got=came)
         if difference := versions.differ(right, Answer(expected)):
-            where = f"case {number}{difference.where and ', ' + difference.where}"
-            gives = "what a right version gives"  # not which number that is: it is to be worked out
-            return replace(difference, where=where, expected=gives)
+            # Not what a right version gives: it is to be worked out.
+            at = difference.where and f" at {difference.where}"
+            more = difference.extent and f" In all, {difference.extent}."
+            return told(
+                f"Case {number} expects {difference.got}{at}, and a right version gives something "
+                f"else.{more}"
+            )
     return None
 
 
@@ -135,7 +143,7 @@ def _wrong_fail(versions: Versions, cases: Sequence[Any]) -> Difference | None:
         if not versions.differ(versions.answer("", arguments), Answer(expected))
     ]
     left = [
-        f"{letter} ({versions.wrong[name]})"
+        (letter, versions.wrong[name])
         for letter, name in versions.letters.items()
         if name
         and not any(
@@ -145,7 +153,10 @@ def _wrong_fail(versions: Versions, cases: Sequence[Any]) -> Difference | None:
     ]
     if not left:
         return None
+    letters = [letter for letter, _ in left]
+    named = " and ".join(filter(None, [", ".join(letters[:-1]), letters[-1]]))
+    asked = "\n".join(f"{letter}: {question}" for letter, question in left)
     return told(
-        f"No case that a right version passes is one that these fail: {', '.join(left)}. Each has "
-        "a question: which input would answer it?"
+        f"No case of yours finds {named}; a case that a right version fails doesn't count. Look "
+        f"for an input that answers the question.\n{asked}"
     )

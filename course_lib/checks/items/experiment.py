@@ -84,7 +84,12 @@ class BlackBox(Hidden):
             made.append(deepcopy(arguments))
             return subject(*arguments)
 
-        return hide(within_budget, instead="the number, the error and the calls")
+        def says() -> str:
+            left = self.most_calls - len(_made[self.of.id, number])
+            name = self.of.id.split(".")[1]
+            return f"box {number}: {name} with one error, {many(left, 'call')} left"
+
+        return hide(within_budget, instead="the number, the error and the calls", says=says)
 
 
 def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str]) -> Item:
@@ -108,7 +113,7 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
         reference=experiment,
         probes=[Probe(says, lambda _: [Call(())], compare=judged, any_form=True)],
         hints=hints,
-        shows=lambda answer: " ".join(_what_each_left(each, box) for each in answer),
+        shows=lambda answer: "\n".join(_what_each_left(each, box) for each in answer),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from types import FrameType
 from typing import Any
 
@@ -48,6 +49,12 @@ class Hidden:
             return self.right or self.of.reference
         return next(m.subject for m in self.of.misconceptions if m.name == name)
 
+    @property
+    def call_of(self) -> str:
+        """How a version is called, "masked_softmax(scores, mask)"."""
+        names = signature(self.right or self.of.reference).parameters
+        return f"{self.of.id.split('.')[1]}({', '.join(names)})"
+
     def answer(self, name: str, arguments: Sequence[Any]) -> Answer:
         """What a version gives."""
         call = Call(tuple(arguments))
@@ -90,12 +97,26 @@ class Hidden:
         return None
 
 
-def hide(subject: Callable[..., Any], *, instead: str) -> Callable[..., Any]:
+class HiddenFunction:
+    """A function that says of itself what a learner may know, and not where it is defined."""
+
+    def __init__(self, call: Callable[..., Any], says: Callable[[], str]) -> None:
+        self._call, self._says = call, says
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self._says()}>"
+
+
+def hide(subject: Callable[..., Any], *, instead: str, says: Callable[[], str]) -> HiddenFunction:
     """A function to call and not to read, outside of answers.
 
     Args:
         subject: what is called.
         instead: what an answer has to do in place of calling it.
+        says: what a cell shows that ends in its name.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -105,7 +126,7 @@ def hide(subject: Callable[..., Any], *, instead: str) -> Callable[..., Any]:
             )
         return subject(*args, **kwargs)
 
-    return call
+    return HiddenFunction(call, says)
 
 
 def in_an_answer() -> bool:
@@ -165,7 +186,7 @@ def number_problem(number: Any) -> str:
 
 def many(count: int, noun: str) -> str:
     """So many of them, in words: "1 call", "2 calls"."""
-    return f"{count} {noun}{'s' * (count > 1)}"
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _size(arguments: Any) -> int:

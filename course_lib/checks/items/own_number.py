@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 R_contra = TypeVar("R_contra", contravariant=True)
 PREDICTED = "predicted"
+# On a phone, a line of a table that is too wide scrolls, with the keyboard, too. Where a page takes
+# out style sheets, this stays.
+LINES_STAY = (
+    'style="white-space:pre;word-break:normal;overflow-x:auto" '
+    'tabindex="0" role="region" aria-label="the run as text"'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +68,8 @@ class Outcome:
         from course_lib.viz.display import bundle, stored
         from course_lib.viz.style import figure_of
 
-        shown = f'<div class="course-card"><pre>{html.escape(self.text)}</pre></div>'
+        text = f"<pre {LINES_STAY}>{html.escape(self.text)}</pre>"
+        shown = f'<div class="course-card" style="max-width:100%">{text}</div>'
         if self.picture is not None:
             figure = figure_of(self.picture())
             shown += bundle(stored(figure), describe(figure))["text/html"]
@@ -269,7 +276,7 @@ def _shown(answer: Any, run: NumberedRun[Any]) -> str:
         listed = ", ".join(f"{number:g}" for number in numbers if is_number(number))
         ending = f" You predicted {listed}." if listed else ""
         sentences.append(f"Number {each['number']}: {run.says(run.run(each['number']))}{ending}")
-    return " ".join(sentences)
+    return "\n".join(sentences)
 
 
 def is_number(value: Any) -> bool:

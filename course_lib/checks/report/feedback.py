@@ -122,7 +122,8 @@ class Report:
         status = self.diagnosis.status
         title = f"{SIGNS[status]} {self.name}: {status}{self.advice}"
         lines = [" · ".join(filter(None, [title, self.tests, self.tests and self.worth]))]
-        lines += [f"  {label}: {text}" for label, text in self.diagnosed_in_turn()]
+        remarks = (f"  {label}: {text}" for label, text in self.diagnosed_in_turn())
+        lines += [remark.replace("\n", "\n    ") for remark in remarks]
         if self.example and self.to_try:
             lines.append(f"  {self.to_try.label}: {self.to_try.text}")
             lines += [f"      {line}" for line in self.example.code.splitlines()]

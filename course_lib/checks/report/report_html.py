@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from typing import TYPE_CHECKING
 
 from course_lib.checks.diagnosis.trial import Trial
@@ -54,7 +55,7 @@ def _title(report: Report) -> str:
         f'<p class="course-title{tinted}" data-verdict="{_VERDICTS[status]}">'
         f"<strong>{html.escape(report.name)}: "
         f'<span class="course-verdict">{SIGNS[status]} {status}</span></strong>'
-        f"{html.escape(report.advice)}</p>"
+        f"{_words(report.advice)}</p>"
     )
 
 
@@ -64,13 +65,19 @@ def _finding_or_remark(each: Finding | Remark) -> str:
     first, *more = each
     return (
         f'<div class="course-finding" data-verdict="wrong">'
-        f"<p><em>{first.label}.</em> <strong>{html.escape(first.text)}</strong></p>"
+        f"<p><em>{first.label}.</em> <strong>{_words(first.text)}</strong></p>"
         f"{''.join(map(_remark, more))}</div>"
     )
 
 
 def _remark(remark: Remark) -> str:
-    return f"<p><em>{html.escape(remark.label)}.</em> {html.escape(remark.text)}</p>"
+    return f"<p><em>{html.escape(remark.label)}.</em> {_words(remark.text)}</p>"
+
+
+def _words(text: str) -> str:
+    """A text with its lines, and what it has in backticks as code."""
+    code = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
+    return code.replace("\n", "<br>")
 
 
 def _code(text: str) -> str:
@@ -93,7 +100,7 @@ def _test(report: Report, trial: Trial) -> str:
     return (
         f'<li class="course-row" data-verdict="{verdict}">'
         f'<span class="course-verdict">{sign} {word}</span> '
-        f"<span>{html.escape(trial.probe.property)}{_difference(report, trial)}</span></li>"
+        f"<span>{_words(trial.probe.property)}{_difference(report, trial)}</span></li>"
     )
 
 
@@ -141,6 +148,5 @@ def folded_hints(hints: tuple[str, str, str]) -> str:
     names = ("A nudge", "An approach", "Almost the code")
     folded = ""
     for name, text in reversed(list(zip(names, hints, strict=True))):
-        body = html.escape(text).replace("\n", "<br>")
-        folded = f"<details><summary>{name}</summary><p>{body}</p>{folded}</details>"
+        folded = f"<details><summary>{name}</summary><p>{_words(text)}</p>{folded}</details>"
     return folded

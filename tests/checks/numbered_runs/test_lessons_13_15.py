@@ -1,6 +1,7 @@
 """Runs of lessons 13, 14 and 15: their numbers bear out the answers, computed in another way."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from course_lib.checks.items.museum import conclude as trainings
 from course_lib.checks.items.reading_attention import compare as two_heads
 from course_lib.checks.items.reading_attention import conclude as which_head
 from course_lib.model import sinusoidal_positions
+from course_lib.viz import describe
 
 NUMBERS = range(30)
 
@@ -129,6 +131,32 @@ def test_the_right_table_of_error_rates_is_that_of_the_exercises(number):
         assert any(differ) == (letter == run.wrong)
         if any(differ):
             assert differ.index(True) == run.sentence
+
+
+def test_the_picture_of_two_heads_has_a_frame_for_each_gold_link_and_no_rate():
+    for number in (7, 8):
+        run = two_heads.run.run(number)
+        figure = make_run("14.compare", number=number).picture().figure
+        for letter, ax in zip("AB", figure.axes, strict=True):
+            sentence = run.heads[letter][two_heads.SHOWN]
+            frames = {
+                (round(frame.get_x() + 0.45), round(frame.get_y() + 0.45)): frame.get_linestyle()
+                for frame in ax.patches
+            }
+            assert set(frames) == sentence.possible
+            assert {link for link, style in frames.items() if style == "-"} == sentence.sure
+            rows = [label.get_text() for label in ax.get_yticklabels()]
+            assert rows == [*map(str, range(len(sentence.weights) - 1)), "<eos>"]
+        assert "error rate" not in describe(figure)
+
+
+def test_a_picture_shows_the_same_whichever_error_the_table_has():
+    run = two_heads.run.run(7)
+    pages = {
+        two_heads._show(replace(run, wrong=wrong, error=error))._repr_html_().partition("<img")[2]
+        for wrong, error in (("A", "columns"), ("B", "end_linked"))
+    }
+    assert len(pages) == 1
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -54,7 +54,7 @@ def test_what_a_run_shows_passes_and_says_something_true(item_id):
     for number in range(2):
         report = check(item_id, lambda number=number: both(item_id, number))
         assert report.passed, str(report)
-        assert "What it shows" in str(report)
+        assert "What it shows: Number " in str(report) and "\n    Number 6: " in str(report)
 
 
 @pytest.mark.slow
@@ -137,7 +137,13 @@ def test_a_run_leaves_the_generator_as_it_was_and_is_shown_in_narrow_lines(item_
 @pytest.mark.parametrize("item_id", ITEMS)
 def test_a_run_is_shown_as_a_page_shows_it(item_id):
     shown = make_run(item_id, number=7)._repr_html_()
-    assert "<pre>" in shown and "<script" not in shown
+    assert '<pre style="white-space:pre;' in shown and "<script" not in shown
+
+
+@pytest.mark.parametrize("item_id", ["04.compare", "06.compare"])
+def test_the_caption_of_several_maps_is_short_and_compares_nothing(item_id):
+    caption = make_run(item_id, number=7)._repr_html_().partition("<figcaption")[2]
+    assert len(caption) < 300 and "A above" in caption and "entropy" not in caption
 
 
 @pytest.mark.parametrize("item_id", ITEMS)

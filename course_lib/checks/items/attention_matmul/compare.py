@@ -115,6 +115,7 @@ def _picture(run: Two) -> Axes:
     from matplotlib.figure import Figure
 
     from course_lib.viz import plot_heatmap
+    from course_lib.viz.alt_text import set_alt_text
 
     figure = Figure(figsize=(7.5, 5.4), layout="constrained")
     grid = figure.subplots(2, SENTENCES, squeeze=False)
@@ -134,6 +135,12 @@ def _picture(run: Two) -> Axes:
             positions = range(run.weights[name].size(-1))
             ax.set(xticks=positions, yticks=positions)
     first: Axes = grid[0, 0]
+    # Not the ranges of all six maps, by which equal sentences could be told without a look.
+    set_alt_text(
+        figure,
+        "Weights of head 0, of A above and of B below, with a map for each of the three sentences: "
+        f"a row for each query, a column for each key. The largest weight is {highest:.2f}.",
+    )
     return first
 
 

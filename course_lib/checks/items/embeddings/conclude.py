@@ -77,7 +77,7 @@ def _show(run: Parts) -> Outcome:
     return Outcome(
         text=(
             f"{len(run.tokens)} tokens and {len(run.positions)} positions, "
-            f"d_model = {run.tokens.size(1)}; the first eight columns of\n"
+            f"d_model = {run.tokens.size(1)}; the first eight columns of two:\n"
             f"token 0     {numbers(run.tokens[0])}\n"
             f"position 9  {numbers(run.positions[9])}"
         ),

@@ -106,13 +106,21 @@ def _draw(run: Maps) -> Axes:
     from matplotlib.figure import Figure
 
     from course_lib import viz
+    from course_lib.viz.alt_text import set_alt_text
 
-    axes = Figure(figsize=(10.4, 7.2), layout="constrained").subplots(2, len(SENTENCES))
+    figure = Figure(figsize=(10.4, 7.2), layout="constrained")
+    axes = figure.subplots(2, len(SENTENCES))
     for row, letter in zip(axes, "AB", strict=True):
         for n, (ax, tokens) in enumerate(zip(row, run.tokens, strict=True)):
             title = f"{letter}, sentence {n}"
             viz.plot_attention(run.weights[letter][n], tokens, tokens, title=title, ax=ax)
     first: Axes = axes[0, 0]
+    # Not the descriptions of all six maps: they would fill the screen, and compare the runs.
+    set_alt_text(
+        figure,
+        "Attention weights of the two runs, A above and B below, with a map for each of the three "
+        "sentences: a row for each query, a column for each key. A weight below 0.005 is left out.",
+    )
     return first
 
 

@@ -162,8 +162,8 @@ run = NumberedRun(
         "expected": Number(
             what="what a right model of that size has in that row",
             right=lambda run: run.expected,
-            look="It follows from the sizes of that model: V for a loss, the width of a head for a "
-            "divisor, `d_model` for positions, the dropout for zeros in the input. A norm leaves "
+            look="It follows from the sizes of that model: V for an entropy, a head's width for "
+            "a divisor, `d_model` for positions, the dropout for zeros in the input. A norm leaves "
             "no zeros, and padding changes nothing.",
             within=0.006,  # two decimals
         ),
@@ -171,8 +171,8 @@ run = NumberedRun(
             options=BUGS,
             right=lambda run: run.bug,
             look={
-                "embeddings_from_normal": "Then the loss before training would be far above ln V "
-                "for the V of that model.",
+                "embeddings_from_normal": "Then the logits would be so far apart that the model is "
+                "sure of one word at each position, and the entropy would be far below ln V.",
                 "scores_by_width": "Then the divisor would be the root of `d_model`, and not that "
                 "of `d_model` / `n_heads`.",
                 "positions_without_width": "Then the encodings of two positions would be nearly "
@@ -196,9 +196,10 @@ item = own_number_item(
     hints=(
         "The two models differ in size, so most of their numbers may differ. Which rows must be 0 "
         "in every right model, and which depend on the sizes?",
-        "Before training, the loss is about ln V. A score is divided by the root of a head's "
-        "width. Dropout after the embeddings leaves zeros in the encoder's input, but the norm at "
-        "the encoder's end leaves none in its output.",
+        "Before training, all words are about equally probable, so the entropy of the predictions "
+        "is about ln V. A score is divided by the root of a head's width. Dropout after the "
+        "embeddings leaves zeros in the encoder's input, but the norm at the encoder's end leaves "
+        "none in its output.",
         "table = sinusoidal_positions(64, d_model), imported from course_lib.model, is the right "
         "table: F.cosine_similarity(table[10], table[30], dim=0), with F from torch.nn.functional. "
         "math.log(V) and math.sqrt(d_model / n_heads) are two other rows.",

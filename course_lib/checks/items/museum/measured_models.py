@@ -11,7 +11,6 @@ from torch.nn import functional as F
 
 from course_lib.decoding import evaluating
 from course_lib.model import MultiHeadAttention, Transformer
-from course_lib.training import masked_cross_entropy
 
 PAD, BOS = 0, 1
 
@@ -38,10 +37,10 @@ class Batch:
             return model.encode(torch.cat((self.source, more), dim=1))[:, : self.source.shape[1]]
 
 
-def _initial_loss(model: Transformer, batch: Batch) -> float:
+def _entropy(model: Transformer, batch: Batch) -> float:
     with evaluating(model):
-        logits = model(batch.source, batch.target)[:, :-1]
-    return masked_cross_entropy(logits, batch.target[:, 1:], PAD).item()
+        logits = model(batch.source, batch.target)
+    return torch.special.entr(logits.softmax(-1)).sum(-1).mean().item()
 
 
 def _divisor(model: Transformer, batch: Batch) -> float:
@@ -81,7 +80,7 @@ def _moved(model: Transformer, batch: Batch, *behind: int) -> float:
 
 
 MEASURED: dict[str, Callable[[Transformer, Batch], float]] = {
-    "loss before training, nats a token": _initial_loss,
+    "entropy of predictions before training, nats": _entropy,
     "query times key, divided by": _divisor,
     "cosine similarity of positions 10 and 30": _similarity,
     "training mode: zeros in the encoder's output": _zeros_at_the_end,

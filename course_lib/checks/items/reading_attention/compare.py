@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -21,7 +22,11 @@ from course_lib.checks.items.reading_attention.rates_with_errors import (
     rate,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 SENTENCES = 8
+SHOWN = SENTENCES - 1  # the sentence of the picture: the last ones are never the plainest
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,15 @@ def _show(run: Tables) -> Outcome:
                 for name in ("weights", "sure", "possible")
             },
         },
+        picture=lambda: _picture(run),
     )
+
+
+def _picture(run: Tables) -> Axes:
+    # Loads Matplotlib: only where a picture is shown.
+    from course_lib.checks.items.reading_attention.maps_with_links import draw_maps
+
+    return draw_maps({letter: head[SHOWN] for letter, head in run.heads.items()}, number=SHOWN)
 
 
 def _mean(rates: list[float]) -> float:
