@@ -9,6 +9,7 @@ import torch
 from course_lib.checks import TABLE, check, load_item, versions
 from course_lib.checks.diagnosis.diagnose import diagnose
 from course_lib.checks.engine.compare import first_difference
+from course_lib.checks.items.hidden import hide
 from course_lib.errors import CourseError
 
 LN3 = math.log(3)
@@ -69,6 +70,29 @@ def test_a_learner_may_call_the_versions_and_sees_no_names(item_id):
         shown = repr(version)
         assert shown.startswith(f"<version {letter} of ") and len(shown) <= 80
         assert not any(name in shown for name in names)
+
+
+@pytest.mark.parametrize("letter", "abcdef")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, 2), "a tensor of floats"),
+        ((), "missing a required argument"),
+        ((PARTLY[0][0], 1), "mask"),
+    ],
+)
+def test_a_version_refuses_other_arguments_alike_whichever_it_is(letter, arguments, message):
+    with pytest.raises(CourseError, match=message):
+        versions("06.cases")[letter](*arguments)
+
+
+def test_an_error_inside_a_version_shows_none_of_its_code():
+    def with_a_secret():
+        raise ValueError("no value")
+
+    with pytest.raises(ValueError, match="no value") as raised:
+        hide(with_a_secret, instead="cases", says=str)()
+    assert "with_a_secret" not in [entry.name for entry in raised.traceback]
 
 
 def test_the_right_version_is_right_and_the_others_differ_somewhere():

@@ -41,15 +41,15 @@ class Versions(Hidden):
 
     def by_letter(self) -> dict[str, Callable[..., Any]]:
         """The versions, without their names."""
-        instead = "cases with what a right version gives, written as numbers"
-        return {
-            letter: hide(
-                self.subject(name),
-                instead=instead,
-                says=lambda letter=letter: f"version {letter} of {self.call_of}",  # type: ignore[misc]
-            )
-            for letter, name in self.letters.items()
-        }
+        return {letter: self._version(letter, name) for letter, name in self.letters.items()}
+
+    def _version(self, letter: str, name: str) -> Callable[..., Any]:
+        subject = self.subject(name)
+        return hide(
+            lambda *args, **kwargs: subject(*self.bound(args, kwargs)),
+            instead="cases with what a right version gives, written as numbers",
+            says=lambda: f"version {letter} of {self.call_of}",
+        )
 
 
 def cases_item(item_id: str, versions: Versions, *, hints: tuple[str, str, str]) -> Item:

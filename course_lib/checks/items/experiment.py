@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 from course_lib.checks.engine import Call, Item, Probe
@@ -64,15 +63,8 @@ class BlackBox(Hidden):
             raise CourseError(problem)
         subject = self.subject(self.error_of(number))
 
-        named = signature(self.right or self.of.reference)
-
         def within_budget(*args: Any, **kwargs: Any) -> Any:
-            try:
-                arguments = named.bind(*args, **kwargs).args
-            except TypeError as error:
-                raise CourseError(f"expected the arguments of {named}: {error}") from None
-            if problem := self.problem_of(arguments):
-                raise CourseError(f"expected {problem}, got {got(arguments)}; this call is free")
+            arguments = self.bound(args, kwargs, more="; this call is free")
             made = _made[self.of.id, number]
             if any(first_difference(each, arguments, tolerance=0.0) is None for each in made):
                 return subject(*arguments)

@@ -72,6 +72,27 @@ class Hidden:
         except TypeError:
             return f"the arguments of {self.of.id.split('.')[1]}"
 
+    def bound(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], *, more: str = ""
+    ) -> tuple[Any, ...]:
+        """The arguments of a call in their order, those that were given.
+
+        Args:
+            args, kwargs: as they came.
+            more: the end of the message.
+
+        Raises:
+            CourseError: the function doesn't take them.
+        """
+        named = signature(self.right or self.of.reference)
+        try:
+            arguments = named.bind(*args, **kwargs).args
+        except TypeError as error:
+            raise CourseError(f"expected the arguments of {named}: {error}") from None
+        if problem := self.problem_of(arguments):
+            raise CourseError(f"expected {problem}, got {got(arguments)}{more}")
+        return arguments
+
     def wrong_arguments(self, each: Sequence[Any], what: str) -> Difference | None:
         """What keeps these from being arguments of the function, or makes them too many.
 
@@ -104,6 +125,7 @@ class HiddenFunction:
         self._call, self._says = call, says
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True  # of an error, IPython shows the learner's line and the last one
         return self._call(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -120,11 +142,15 @@ def hide(subject: Callable[..., Any], *, instead: str, says: Callable[[], str]) 
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         if in_an_answer():
             raise CourseError(
                 f"expected {instead}, and the answer calls what cannot be called when it is graded"
             )
-        return subject(*args, **kwargs)
+        try:
+            return subject(*args, **kwargs)
+        except Exception as error:
+            raise error.with_traceback(None) from None  # the frames would show the code
 
     return HiddenFunction(call, says)
 
