@@ -1,7 +1,5 @@
 """Exercises are their solutions without the answers, and nothing else."""
 
-import re
-
 import pytest
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import SaveCells
@@ -10,7 +8,12 @@ from traitlets.config import Config
 from course_lib.checks import TABLE
 from course_lib.checks.table import TOPICS
 from course_lib.grading.nbgrader.nbgrader_settings import configure
-from tools.items.item_rules import check_after_answer, no_cell_to_fill_in
+from tools.items.item_minutes import REGION
+from tools.items.item_rules import (
+    check_after_answer,
+    no_cell_to_fill_in,
+    no_line_of_the_answer_in_a_hint,
+)
 from tools.notebooks import build_exercises
 from tools.notebooks.build_exercises import (
     EXERCISES,
@@ -62,9 +65,6 @@ def test_the_set_up_cell_is_that_of_all_lessons(path):
     assert set_up(read(path)) == set_up(read(lesson))
 
 
-REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
-
-
 def lines_of(texts):
     return {line.strip() for text in texts for line in text.splitlines() if len(line.strip()) > 24}
 
@@ -101,7 +101,9 @@ def test_cells_carry_the_points_of_the_table_and_the_roles_of_nbgrader(pair):
 
 
 @each_notebook
-@pytest.mark.parametrize("rule", [check_after_answer, no_cell_to_fill_in])
+@pytest.mark.parametrize(
+    "rule", [check_after_answer, no_cell_to_fill_in, no_line_of_the_answer_in_a_hint]
+)
 def test_the_notebook_keeps_the_rules_of_exercises(path, rule):
     assert rule(read(path)) == []
 

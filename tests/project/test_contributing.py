@@ -114,6 +114,7 @@ def test_the_picture_shows_the_layers_of_the_contract():
         *item_rules.RULES,
         item_rules.enough_alternatives,
         item_rules.check_after_answer,
+        item_rules.no_line_of_the_answer_in_a_hint,
         item_rules.no_cell_to_fill_in,
     ],
     ids=lambda rule: rule.__name__,

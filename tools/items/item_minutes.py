@@ -21,7 +21,7 @@ from tools import ROOT
 TABLE_FILE = ROOT / "course_lib" / "checks" / "table.py"
 WORDS_READ, WORDS_WRITTEN = 110, 20  # a minute
 LINE_WRITTEN, LINE_READ, TRIES, SECOND_RUN = 2.0, 0.5, 4.0, 5.0  # minutes
-_SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
+REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 
 
 def cells_of(entry: Entry) -> dict[str, str]:
@@ -42,7 +42,7 @@ def item_minutes(entry: Entry) -> int:
         return entry.minutes
     cells = cells_of(entry)
     minutes = len(cells["task"].split()) / WORDS_READ + TRIES * entry.difficulty
-    solution = "".join(_SOLUTION.findall(cells.get("answer", cells.get("written", ""))))
+    solution = "".join(REGION.findall(cells.get("answer", cells.get("written", ""))))
     lines = [line for line in solution.splitlines() if line.strip()]
     if entry.kind == "code":
         minutes += LINE_WRITTEN * sum(not line.lstrip().startswith("#") for line in lines)

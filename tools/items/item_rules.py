@@ -3,13 +3,17 @@
 docs/maintaining.md quotes these docstrings, and tests/checks/test_items.py applies the rules.
 """
 
+import html
+import re
 from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 from nbformat import NotebookNode
 
 from course_lib.checks import TABLE
 from course_lib.checks.engine.item import Item
+from tools.items.item_minutes import REGION
 
 Rule = Callable[[Item], list[str]]
 
@@ -17,6 +21,7 @@ FILL_IN = "FILL IN"  # what `make new-item` leaves to a person
 MIN_MISCONCEPTIONS = 3
 MIN_ALTERNATIVES = 3
 MIN_CHARACTERS, MAX_CHARACTERS = 11, 330
+MOST_IN_A_ROW = 9  # words and signs of an answer, such as x[:, None] + 1
 
 
 def enough_misconceptions(item: Item) -> list[str]:
@@ -75,6 +80,27 @@ def check_after_answer(notebook: NotebookNode) -> list[str]:
         for name, following in zip(ids, [*ids[1:], ""], strict=True)
         if name.endswith("-answer") and following != name.removesuffix("answer") + "check"
     ]
+
+
+def no_line_of_the_answer_in_a_hint(notebook: NotebookNode) -> list[str]:
+    """In a solution, no hint has ten words and signs in a row that its answer has, too."""
+    sources = {cell.id: cell.source for cell in notebook.cells}
+    problems = []
+    for name, source in sources.items():
+        if not name.endswith("-hints"):
+            continue
+        hints = _words_and_signs(html.unescape(re.sub(r"<[^>]*>", "\n", source)))
+        answer = sources.get(f"{name.removesuffix('hints')}answer", "")
+        code = _words_and_signs(re.sub(r"#.*", "", "\n".join(REGION.findall(answer))))
+        same = SequenceMatcher(None, hints, code, autojunk=False).find_longest_match()
+        if same.size > MOST_IN_A_ROW:
+            shown = " ".join(code[same.b : same.b + same.size])
+            problems.append(f"cell {name!r} gives a part of the answer away: {shown}")
+    return problems
+
+
+def _words_and_signs(text: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", text)
 
 
 def no_cell_to_fill_in(notebook: NotebookNode) -> list[str]:

@@ -57,7 +57,7 @@ item = Item(
     hints=(
         "FILL IN: a nudge.",
         "FILL IN: an approach.",
-        "FILL IN: almost the code.",
+        "FILL IN: the operation, or a small example of it, and not the line itself.",
     ),
 )
 '''

@@ -56,7 +56,7 @@ item = own_number_item(
     hints=(
         "FILL IN: a nudge.",
         "FILL IN: an approach.",
-        "FILL IN: almost the code.",
+        "FILL IN: the operation, or a small example of it, and not the line itself.",
     ),
 )
 ''')

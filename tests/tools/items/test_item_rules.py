@@ -4,7 +4,7 @@ import pytest
 
 from course_lib.checks import load_item
 from course_lib.checks.engine.item import Item, Misconception, Probe
-from tests.tools.notebooks.sample_notebooks import code, notebook
+from tests.tools.notebooks.sample_notebooks import code, markdown, notebook
 from tools.items import item_rules
 
 HINTS = ("Look.", "Think.", "Write.")
@@ -68,6 +68,20 @@ def test_a_check_that_does_not_follow_its_answer_is_named():
     ):
         [problem] = item_rules.check_after_answer(notebook(*cells))
         assert problem == f"cell {following} follows '06-bug-answer', expected '06-bug-check'"
+
+
+def test_a_hint_that_has_the_line_of_the_answer_is_named():
+    line = "weights = query @ key.transpose(-2, -1)"
+    answer = code(
+        "04-a-answer", f"def a():\n    ### BEGIN SOLUTION\n    {line}\n    ### END SOLUTION"
+    )
+    for text, given_away in ((line, True), ("x.transpose(0, 1) swaps two axes of x", False)):
+        hints = markdown("04-a-hints", f"<details><p>Write {text}.</p></details>")
+        problems = item_rules.no_line_of_the_answer_in_a_hint(notebook(hints, answer))
+        assert bool(problems) == given_away
+        assert all(
+            "'04-a-hints' gives a part of the answer away: weights = " in p for p in problems
+        )
 
 
 def test_a_cell_to_fill_in_is_named():

@@ -26,8 +26,9 @@ item = Item(
         "which are kept, and which are summed over.",
         "For every b, h, q and k, a score is the sum over e. For every b, h, q and e, the "
         "context is the sum over k. Scale and mask come in between, as in lesson 04.",
-        'Begin with scores = torch.einsum("bhqe,...->bhqk", query, key) / math.sqrt(...).\nAt '
-        'the end, context = torch.einsum("bhqk,...->bhqe", weights, value).',
+        'For one head of one sentence, the two strings are "qe,ke->qk" and "qk,kv->qv", where v '
+        "stands for the width of the values. Sentences and heads have a letter each: where in the "
+        "strings do these two belong?",
     ),
 )
 

@@ -128,8 +128,10 @@ item = Item(
         "Which four are left?",
         "On the way into the heads, you sum over d for every b, h, s and e. On the way out, "
         "you sum over h and e for every b, q and d. You don't need to concatenate anything.",
-        'Begin with query = torch.einsum("bsd,...->bhse", x, w_q), and the same for key and '
-        'value.\nAt the end, output = torch.einsum("bhqe,...->bqd", context, w_o).',
+        'For a single head of a single sentence, the strings are "sd,de->se" on the way in and '
+        '"qe,ed->qd" on the way out. With several heads, each matrix has one more axis. The '
+        "output of the layer has none for the heads: what does einsum do with a letter that is "
+        "missing after the arrow?",
     ),
 )
 

@@ -29,7 +29,8 @@ item = Item(
         "Which axes do the two inputs share? A shared axis has the same letter in both.",
         "The inputs share all three axes. You sum over one of them, so its letter is missing after "
         "the arrow.",
-        'Complete the string "bse,...->...".',
+        'For two matrices, "ij,ij->i" multiplies number by number and sums each row. Your tensors '
+        "have one axis more.",
     ),
 )
 

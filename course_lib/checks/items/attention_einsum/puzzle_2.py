@@ -27,7 +27,8 @@ item = Item(
         "Which axis do the two inputs share, and which axes are independent?",
         "They share the batch axis, which gets one letter. The numbers of a and those of b "
         "get a letter each, and all letters are kept.",
-        'Complete the string "bi,...->b..".',
+        'For two single vectors, "i,j->ij" is the outer product. Where does the letter of the '
+        "sentences have to be added?",
     ),
 )
 

@@ -31,7 +31,9 @@ item = Item(
         "one loop or two?",
         "The inputs share batch, heads and e. Queries and keys have a letter each. After the "
         "arrow, write the axes in the order that the task asks for.",
-        'Complete the string "bqhe,b.he->bh..". Each dot is one letter.',
+        'For one head of one sentence, the scores are "qe,ke->qk". Add the letters of sentence '
+        "and head to both inputs, where their axes stand, and after the arrow, where the task "
+        "wants them.",
     ),
 )
 

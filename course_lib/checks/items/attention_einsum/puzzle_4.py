@@ -27,7 +27,8 @@ item = Item(
         "On the diagonal, query and key are the same token. How do you write that with letters?",
         "If a letter occurs twice in one input, einsum uses only those elements whose two "
         "indices are equal.",
-        'Complete the string "bh..->bh", with the same letter in place of both dots.',
+        'For a single square matrix, "ii->i" is its diagonal, and "ii->" is the sum of its '
+        "diagonal. Which letters are kept here?",
     ),
 )
 

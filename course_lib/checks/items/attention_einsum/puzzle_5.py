@@ -32,7 +32,9 @@ item = Item(
         "Say it as loops: for every sentence, query and e, you sum over ... and over ...",
         "Weights and values share the keys, and weights and shares have the heads in common. "
         "You sum over both of these axes.",
-        'Complete the string "bhqk,b..,.->bqe". Each dot is one letter.',
+        'For one head of one sentence, "qk,ke->qe" mixes the values by the weights. With a factor '
+        'for each query as a third input, it would be "qk,ke,q->qe". Here there is a factor for '
+        "each head, so which letter does the third input have?",
     ),
 )
 

@@ -85,8 +85,9 @@ item = Item(
         "All shapes are right. For each line, ask which number ends up where, not how many there "
         "are.",
         "view never changes the order of the numbers in memory. One line needs a different order.",
-        "Split the keys like the queries and values, and only then move the axes, with "
-        ".view(cut).permute(0, ..., ..., ...).",
+        "Split the keys like the queries and values, and only then move the axes. permute lists "
+        "the old axes in their new order: for an x of shape (5, 3, 4), x.permute(2, 0, 1) has the "
+        "shape (4, 5, 3).",
     ),
 )
 

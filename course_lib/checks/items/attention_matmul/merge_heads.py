@@ -47,8 +47,10 @@ item = Item(
         "Swap heads and seq, which gives (batch, seq, heads, d_head). Then join the last two "
         "axes. view raises an error here, because the numbers of a token aren't contiguous in "
         "memory.",
-        "Return x.transpose(..., ...).reshape(batch, length, ...). Instead of reshape you may "
-        "also use contiguous() and view, or flatten.",
+        "For t = torch.arange(6).view(2, 3), t.transpose(0, 1).flatten() is 0 3 1 4 2 5. "
+        "reshape(6) gives the same; view(6) raises an error, because the numbers are no longer "
+        "contiguous. Your tensor has four axes: which two do you swap, and which two do you then "
+        "join?",
     ),
 )
 

@@ -71,9 +71,10 @@ item = Item(
         "Query, key and value each go through a projection of their own and are then split "
         "into heads. Merge the contexts of the heads, and apply out_proj last. Pass the mask "
         "on as it is.",
-        "Begin with q = split_heads(self.q_proj(query), self.n_heads), and the same for k and "
-        "v.\nThen context, _ = scaled_dot_product_attention(...), and return "
-        "self.out_proj(...(context)).",
+        "Build it from the inside out. Each of query, key and value first goes through its "
+        "projection, and the result into split_heads, together with self.n_heads. Attention "
+        "returns a pair, and context, _ = (1, 2) keeps only the first of a pair. What has to be "
+        "undone before out_proj can mix the heads?",
     ),
 )
 

@@ -26,9 +26,11 @@ item = Item(
         "The scores have the axes (batch, heads, query, key). They are query @ key with the "
         "last two axes of key swapped, divided by the root of the size of query's last axis. "
         "Apply the mask before softmax, which runs over the keys.",
-        "scores = query @ key.transpose(...) / math.sqrt(query.size(...))\n"
-        "scores = scores.masked_fill(..., -1e9), if there is a mask\n"
-        "weights = scores.softmax(dim=...), and return weights @ ..., weights",
+        "x.transpose(0, 1) swaps the first two axes of x, and negative numbers count from the "
+        "end. x.masked_fill(x > 5, 0) writes 0 wherever x is above 5, so the condition says where "
+        "to write; ~ turns a condition round. Which number has to stand in place of a score, so "
+        "that softmax gives it no weight? And along which axis of the scores do the weights sum "
+        "to one?",
     ),
 )
 

@@ -49,8 +49,10 @@ item = Item(
         "split, and which must stay whole?",
         "Split only the last axis, so that (batch, seq, d_model) becomes (batch, seq, heads, "
         "d_head). Then swap the axes seq and heads.",
-        "Return x.view(batch, length, n_heads, ...).transpose(..., ...). Here view works on "
-        "any memory layout, because splitting an axis moves no number.",
+        "One sentence of three tokens with four numbers each: torch.arange(12).view(3, 2, 2) "
+        "splits token 0 into 0 1 and 2 3, one part for each head. view(2, 3, 2) would give head 0 "
+        "the numbers 0 to 5, which are token 0 and half of token 1. So split an axis where it "
+        "stands, and move it afterwards with transpose. Your tensor has a batch axis in front.",
     ),
 )
 

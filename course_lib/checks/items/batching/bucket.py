@@ -58,9 +58,10 @@ item = Item(
         "member of a batch?",
         "Go through the sorted indices. In sorted order, the sentence that wants to join would be "
         "the longest of the batch, so you know rows × longest before you add it.",
-        "Go through sorted(range(len(lengths)), key=…). If there is a batch already, and (rows "
-        "including this one) * lengths[i] is within the budget, append i to that batch. Otherwise "
-        "start a new batch [i].",
+        "By hand, with lengths 2, 3, 4 and 5 and at most 12 tokens: 2 and 3 are 2 × 3 = 6 tokens, "
+        "with 4 there are 3 × 4 = 12, and with 5 there would be 4 × 5 = 20, so 5 starts a new "
+        'batch. sorted takes a key: sorted(["ccc", "a", "bb"], key=len) is ["a", "bb", "ccc"]. '
+        "What do you sort here, and by what?",
     ),
 )
 

@@ -41,7 +41,8 @@ item = cases_item(
         "Then let each version do the same.",
         "One batch can have a sentence with padding on its right and one with padding on its left. "
         "And pad_id need not be 0.",
-        "Two sentences of five tokens, with the pad id 9: 1 4 5 2 9 and 9 9 1 6 2, say. Where the "
-        "next token is padding or <bos>, there is nothing to predict.",
+        "One sentence padded on its right and one on its left, both of five tokens, say, and a "
+        "pad id such as 9. Write the labels below the decoder's input: where the next token is "
+        "padding or <bos>, there is nothing to predict.",
     ),
 )

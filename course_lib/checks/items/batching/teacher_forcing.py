@@ -59,9 +59,10 @@ item = Item(
         "label?",
         "Take two slices along the length axis. Then look at the positions where the input is "
         "padding: what are the labels there if the padding is on the left?",
-        "The two slices are target[:, :-1] and target[:, 1:]. Where the first is padding, "
-        "masked_fill(…, pad_id) fills the second. Without an underscore at its end, masked_fill "
-        "makes a new tensor.",
+        "In a slice, a negative number counts from the end: if t has the columns 7, 8 and 9, t[:, "
+        ":-2] has 7, and t[:, 2:] has 9. x.masked_fill(y == 5, 0) is a new tensor, with 0 "
+        "wherever y is 5 and the numbers of x elsewhere. masked_fill_, with an underscore at its "
+        "end, would change x itself, and through it the target.",
     ),
 )
 

@@ -111,8 +111,9 @@ item = Item(
         "The query always comes from the target. Key and value come from the target in the "
         "first sublayer, and from the memory in the second. A mask belongs to the keys.",
         "The constructor creates two attentions, one feed-forward network and three norms. In "
-        "forward, the middle line is x = self.norm_2(x + self.dropout(self.cross_attention(...))) "
-        "with three inputs and one mask.",
+        "forward, the three lines are built like the two of your encoder block. For "
+        "cross-attention, ask: whose tokens get a new vector, and whose tokens do they attend to? "
+        "And which of the two masks says what may be attended to there?",
     ),
 )
 

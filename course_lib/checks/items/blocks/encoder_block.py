@@ -42,8 +42,10 @@ item = Item(
         "of the second one?",
         "Query, key and value of attention are all x. What norm_1 returns is the x of the "
         "second sublayer. Dropout comes between a sublayer and its plus sign.",
-        "The first line is x = self.norm_1(x + self.dropout(self.self_attention(..., mask))). "
-        "The second is the same line with the other sublayer and the other norm.",
+        "Try it in numbers, without norms and dropout: if attention doubles its input, and "
+        "feed-forward multiplies it by ten, x = 1 becomes 1 + 2 = 3, and this becomes 3 + 30 = "
+        "33. Now apply dropout to the 2 and to the 30, and a norm to the 3 and to the 33. "
+        "Attention takes query, key, value and mask, in this order.",
     ),
 )
 

@@ -49,9 +49,10 @@ item = Item(
         "itself. What is?",
         "There are two different things: the residual stream x, to which you add, and its "
         "normalised copy, which the sublayer gets. Query, key and value are all the copy.",
-        "Write y = self.norm_1(x), then x = x + self.dropout(self.self_attention(...)), and "
-        "the same again for the other sublayer. There's no norm at the end, because that one "
-        "belongs to the stack.",
+        "Try it in numbers: with a norm that divides by 10 and a sublayer that doubles its input, "
+        "x = 10 becomes 10 + 2 · 1 = 12. In post-norm it would be (10 + 20) / 10 = 3. The second "
+        "sublayer then starts from 12. There's no norm at the end, because that one belongs to "
+        "the stack.",
     ),
 )
 

@@ -343,12 +343,11 @@ item = Item(
         "log-probabilities of the beams, sort, and keep `width` continuations. Those that have "
         "ended go into a list of hypotheses, and the others are the next beams. At max_len all of "
         "them are hypotheses.",
-        "In each step:\n"
-        "logits = model.decode(prefixes, memory.expand(...), source.expand(...))[:, ...]\n"
-        "log_p = logits.log_softmax(-1).tolist()\n"
-        "ranked = sorted(((log_prob + more, [*tokens, token]) for ... for ...), reverse=True)\n"
-        "kept = ranked[:...]\n"
-        "The best hypothesis is max(hypotheses, key=lambda h: h[0] / ((5 + len(h[1])) / 6) ** ...)",
+        "By hand, with width 2: the beams are a, with ln p −0.5, and b, with −1.0. After a, the "
+        "tokens x and y have ln p −0.2 and −1.5; after b, they have −0.1 and −2.0. So ax, ay, bx "
+        "and by have −0.7, −2.0, −1.1 and −3.0, and ax and bx are kept. Python sorts tuples by "
+        "their first entry, with reverse=True the highest first. And memory.expand(3, -1, -1) is "
+        "the same memory for three beams.",
     ),
 )
 

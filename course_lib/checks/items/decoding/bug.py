@@ -86,8 +86,8 @@ item = Item(
         "Take 2 beams and a vocabulary of 3, and write down the six numbers of `total` in one row. "
         "Which beam does index 4 belong to, and which token?",
         "Flattening (W, V) puts its rows one after the other. How long is a row?",
-        "Divide by the length of a row, which is log_p.size(...), and not by the number of rows "
-        "that are kept.",
+        "In a table with rows of 3 numbers, index 4 lies in row 4 // 3 = 1, and in column 4 % 3 = "
+        "1. How long are the rows of `total`, and what does the function divide by?",
     ),
 )
 

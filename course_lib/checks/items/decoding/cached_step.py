@@ -148,10 +148,9 @@ item = Item(
         "Project x three times and split the heads, which gives (B, H, 1, E) each time. Put the "
         "keys and values of the past in front of the new ones. Then attend, merge the heads, and "
         "project the result. No mask is needed.",
-        "query, key, value = (split_heads(project(x), attention.n_heads) for project in ...)\n"
-        "if past is not None: key = torch.cat((past[0], key), dim=...), same for value\n"
-        "context, _ = attention_matmul(...)\n"
-        "return attention.out_proj(merge_heads(context)), (..., ...)",
+        "If x has the shape (2, 4) and y (2, 1), torch.cat((x, y), dim=1) has (2, 5), with y at "
+        "the end. Which axis of (B, H, t, E) counts the tokens? And which keys and values does "
+        "the next step need: those of the new token, or those of all tokens so far?",
     ),
 )
 

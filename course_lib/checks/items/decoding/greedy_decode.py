@@ -116,12 +116,11 @@ item = Item(
         "Start with a column (B, 1) of bos_id. Keep a boolean (B,) of the rows that have ended; "
         "their next token is padding. Take at most max_len steps, fewer if all rows have ended. "
         "Put `with evaluating(model):` around it all.",
-        "Each step has four lines:\n"
-        "logits = model.decode(generated, memory, source)[:, ...]\n"
-        "token = logits.argmax(-1).masked_fill(ended, ...)\n"
-        "generated = torch.cat((generated, token[:, None]), dim=...)\n"
-        "ended |= token == ...\n"
-        "At the end, return generated without its first column.",
+        "Small examples: if ended is False True, the tokens are 7 4 and the padding is 0, "
+        "tokens.masked_fill(ended, 0) is 7 0. a | b is True where a is, or b, or both, so a row "
+        "that has ended can stay ended. torch.cat((x, y), dim=1) puts the columns of y behind "
+        "those of x, and tokens[:, None] makes a column of the new tokens. Of all T positions of "
+        "the logits, which one predicts the next token?",
     ),
 )
 

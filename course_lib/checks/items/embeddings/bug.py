@@ -69,7 +69,8 @@ item = Item(
         "The function returns two results, and the loss at initialisation is far above ln V. "
         "Which of the two results determines this loss?",
         "Where does the paper multiply by √d_model: at the input, at the output, or at both?",
-        "The logits are hidden @ ..., with the table as it is stored.",
+        "If hidden has the norm √D, the logits should have the standard deviation 0.2. Measure it "
+        "at D = 512: it is √512, or 22.6, times as large. Where does this factor come from?",
     ),
 )
 

@@ -126,8 +126,9 @@ item = Item(
         "A token's position is the number of real tokens in its row up to and including "
         "itself, minus one. A cumulative sum over 'is not padding' counts them. Before the "
         "first real token it gives −1, which mustn't be used as an index.",
-        "The positions are (tokens ... self.pad_id).cumsum(dim=...) - 1, but at least 0. Then "
-        "return self.dropout(self.tokens(tokens) * ... + self.encodings[positions]).",
+        "Small examples: torch.tensor([False, True, True]).cumsum(0) is 0 1 2, and "
+        "torch.tensor([-3, 5]).clamp(min=2) is 2 5. If you index a table with positions (B, S), "
+        "you get a row for each of them, (B, S, D). Along which axis of tokens do you count?",
     ),
 )
 

@@ -224,7 +224,9 @@ item = Item(
         "Create the norm and the dropout in the constructor, so that the norm's weight and "
         "bias belong to the module. In forward one line is enough. Build it from the inside "
         "out: the sublayer's output is innermost.",
-        "forward returns self.norm(x + self....(sublayer(...))).",
+        "Try it in numbers, without a norm and without dropout: for x = 1 and a sublayer that "
+        "triples its input, the sum is 1 + 3 = 4. To which of the three numbers 1, 3 and 4 does "
+        "dropout belong, and to which the norm?",
     ),
 )
 

@@ -87,8 +87,9 @@ item = Item(
         "A block has two sublayers, and each has its own residual connection. For both, write "
         "down what goes in and what is added.",
         "The output of attention is part of `middle`. On which paths can it reach the result?",
-        "The last line should be norm_2(... + transformed), with the input of the second "
-        "sublayer in place of the dots.",
+        "Try it in numbers, without norms: let attention return 10 for any input, and let "
+        "feed_forward double its input. For x = 1, middle is then 11 and transformed is 22. What "
+        "should come out, and what does?",
     ),
 )
 

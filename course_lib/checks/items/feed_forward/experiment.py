@@ -54,7 +54,8 @@ item = experiment_item(
         "Some errors show only if there are several vectors in a sentence, or several sentences; "
         "some only with a weight that is not 1 and a bias that is not 0; and eps shows where it "
         "is large. One call can have all of this, but then you must be able to work it out.",
-        "x of shape (2, 2, 4), with four vectors that differ; a weight of 2, a bias of 1, and eps "
-        "1.0: with a small eps, a and b could not be told apart.",
+        "Two sentences of two vectors each, all of them different, are enough, with a weight "
+        "other than 1 and a bias other than 0. As for eps: if it is small, a and b can't be told "
+        "apart. What would each of the nine give for your first vector?",
     ),
 )

@@ -134,8 +134,9 @@ item = Item(
         "needs parameters?",
         "In the constructor, create two nn.Linear: expand leads from d_model to d_ff, and "
         "contract leads back. Dropout belongs between them, on the hidden layer.",
-        "forward returns self.contract(self.dropout(... (self.expand(x)))). The dots stand "
-        "for the ReLU.",
+        "Layers are called like functions, and calls nest: g(f(x)) applies f to x, and then g to "
+        "the result. ReLU is a method of a tensor, x.relu(). What happens to the hidden layer "
+        "before it reaches the last layer, and in which order?",
     ),
 )
 

@@ -93,9 +93,11 @@ item = Item(
         "Take mean and variance over the last axis only, and keep this axis with size 1, so "
         "that they broadcast against x. For the variance, divide by d_model, not by d_model - "
         "1.",
-        "Begin with centred = x - x.mean(dim=..., keepdim=True) and variance = "
-        "centred.square().mean(...). The result is centred / torch.sqrt(... + eps) * weight + "
-        "bias.",
+        "For an x of shape (2, 4), x.mean(dim=1) has the shape (2,), and x.mean(dim=1, "
+        "keepdim=True) has the shape (2, 1), which broadcasts against x. How do you name the last "
+        "axis, however many there are in front of it? In (1, 2, 3, 6), the squared distances from "
+        "the mean are 4, 1, 0 and 9, and their mean is the variance, 3.5. What is added to it "
+        "under the root?",
     ),
 )
 

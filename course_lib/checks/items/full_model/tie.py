@@ -109,8 +109,9 @@ item = Item(
         "apart?",
         "An nn.Embedding and an nn.Linear each have a weight, a Parameter of shape (rows, "
         "d_model). Python lets you assign the Parameter of one module to another module.",
-        "For 'output' and for 'all' you need model.output.weight = ... For 'all' you need one "
-        "more line like it, for model.source_embedding.tokens.weight.",
+        "For two layers a and b, each an nn.Linear(3, 2), b.weight = a.weight leaves one "
+        "Parameter, which both use. Which of the three tables should be the one that stays? And "
+        '"all" does what "output" does, and one thing more.',
     ),
 )
 

@@ -133,9 +133,11 @@ item = Item(
         "source's padding mask. decode uses the embedding, the decoder and the output layer. The "
         "model has three kinds of attention, each with a mask of its own, and the decoder takes "
         "two of these masks. forward calls encode, and then decode.",
-        "In decode, x = self.target_embedding(target), and the result is "
-        "self.output(self.decoder(x, memory, ..., ...)). Of the two masks, one is made from the "
-        "target and one from the source, both with config.pad_id.",
+        "encode is one call inside another: the embedding, and around it the encoder with its "
+        "mask. decode is the same with the parts of the target, and with the output layer around "
+        "it all. The decoder takes x, the memory, the mask for its self-attention and the mask "
+        "for its cross-attention, in this order. From which tokens is each of these two masks "
+        "made?",
     ),
 )
 

@@ -153,10 +153,11 @@ item = Item(
         "Make a Counter of the n-grams of each sentence, for both sides; a & b keeps the smaller "
         "counts. Add up over all sentences, divide, take the geometric mean, multiply by the "
         "brevity penalty and by 100.",
-        "matches += (ngrams(hypothesis, n) & ngrams(reference, n)).total(), total += ... for all "
-        "pairs\n"
-        "precision = matches / total; if matches is 0, the score is ...\n"
-        "100 * min(1, exp(1 - r / c)) * (product of precisions) ** (1 / ...)",
+        'Small examples: Counter("aab") & Counter("abb") holds one a and one b, and its total() '
+        "is 2. The pairs of four words are words[0:2], words[1:3] and words[2:4], and tuple(...) "
+        "of each can be counted. The geometric mean of ½ and ⅛ is the root of their product, ¼. "
+        "With 8 words in the translations and 10 in the references, the penalty is exp(1 − 10/8). "
+        "When should it be 1?",
     ),
 )
 

@@ -94,7 +94,9 @@ item = Item(
         "the second number, and what should?",
         "The number of sentences that are right changes by √(n · p · (1 − p)) or so from one test "
         "set to the next. What do you divide by to make a share of that?",
-        "Write math.sqrt(share * (1 - share) / ...), or divide one root by another.",
+        "Take 100 sentences, half of them right. The number of right ones has the standard "
+        "deviation √(100 · ½ · ½) = 5, and so the share has 5 / 100 = 0.05. What does the "
+        "function return?",
     ),
 )
 

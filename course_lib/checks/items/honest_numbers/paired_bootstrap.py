@@ -130,8 +130,10 @@ item = Item(
         "first[resamples] has the shape (R, N): a score for each sentence drawn. Take the mean "
         "over the N sentences of each sample, for both systems. Then compare the R pairs of means, "
         "and average what they count: 1, ½ or 0.",
-        "a, b = first[resamples].mean(dim=...), second[resamples].mean(dim=...)\n"
-        "((b > a).double() + ... * (b == a).double()).mean().item()",
+        "A small example: if t is torch.tensor([10.0, 20, 60]), then t[torch.tensor([[0, 0, 2], "
+        "[1, 1, 1]])] has the rows 10 10 60 and 20 20 20, one for each sample. Along which axis "
+        "do you take the mean? (a > b).double() is 1 where a is larger, and 0 where b is larger "
+        "or both are equal. What do you have to add for a tie?",
     ),
 )
 

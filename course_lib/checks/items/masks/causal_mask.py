@@ -37,8 +37,9 @@ item = Item(
         "three keys.",
         "Start with a square of True and keep one of its two triangles. Which one? And what "
         "did you draw on the diagonal?",
-        "Begin with torch.ones(1, 1, size, size, dtype=torch.bool), and then use .tril() or "
-        ".triu().",
+        "torch.ones(3, 3).tril() keeps the ones on and below the diagonal and sets the others to "
+        "0; triu() keeps those on and above it. With dtype=torch.bool, the ones are True and the "
+        "zeros False. Compare both with your drawing.",
     ),
 )
 

@@ -45,8 +45,9 @@ item = Item(
         "You have both parts. When may a query attend to a key: if one mask allows it, or only if "
         "both do?",
         "Combine padding_mask and causal_mask. They broadcast to (batch, 1, seq, seq).",
-        "padding_mask(tokens, pad_id) ... causal_mask(tokens.size(1)), with an operator in place "
-        "of the dots.",
+        "For two boolean tensors, a & b is True where both of them are, and a | b where at least "
+        "one of them is. The causal mask needs to know how long the rows are: which size of "
+        "tokens is that?",
     ),
 )
 

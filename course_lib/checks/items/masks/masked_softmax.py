@@ -84,8 +84,9 @@ item = Item(
         "Fill the masked scores with the lowest number of their dtype, and take the softmax "
         "over the keys. What does that give in a row in which all keys are masked? One more "
         "step sets these weights to zero.",
-        "Take scores.masked_fill(..., torch.finfo(scores.dtype).min).softmax(dim=...), and "
-        "then fill once more with masked_fill, this time with zeros.",
+        "x.masked_fill(x > 5, 0) writes 0 wherever x is above 5: the condition says where to "
+        "write. Your mask says where not to write, and ~mask is its opposite. "
+        "torch.finfo(x.dtype).min is the lowest number of the dtype of x.",
     ),
 )
 

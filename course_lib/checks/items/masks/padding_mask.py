@@ -46,8 +46,8 @@ item = Item(
         "are the keys?",
         "Compare the tokens with pad_id. That gives (batch, seq), True where the token is "
         "real. Then insert axes for heads and queries.",
-        "Return (tokens ... pad_id)[:, None, None, :], with the right comparison in place of "
-        "the dots.",
+        "None in an index inserts an axis of size 1: if t has the shape (3,), then t[None, :] has "
+        "(1, 3), and t[:, None] has (3, 1). And t != 7 is True wherever t isn't 7.",
     ),
 )
 

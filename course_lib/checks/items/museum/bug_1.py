@@ -67,8 +67,9 @@ item = Item(
         "For each line, say which shape it produces for one sentence, and then for three.",
         "After line 2 the rows of all sentences are stacked one after the other. Which of them is "
         "the last of its sentence?",
-        "Take flat[length - 1 :: ...] for sentences of this length, or index logits directly, "
-        "which still has its batch axis.",
+        "torch.arange(12)[2::5] is 2 7: the slice starts at 2 and takes every fifth number. Where "
+        "in `flat` is the last row of the first sentence, and how many rows further is that of "
+        "the second? You can also index logits directly, which still has its batch axis.",
     ),
 )
 

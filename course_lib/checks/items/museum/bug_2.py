@@ -92,7 +92,9 @@ item = Item(
         "Write the letters of the scores above the axes of the mask.",
         "The mask is made for (batch, heads, query, key). In which order are the axes of the "
         "scores in this function?",
-        "Line 4 needs the mask with two of its axes swapped: mask.transpose(..., ...).",
+        "There are two ways. If x has the shape (2, 3, 5), x.transpose(0, 2) has (5, 3, 2): so "
+        "one tensor can get the order of another. Or you choose another order of letters for the "
+        "scores; then both einsums change.",
     ),
 )
 

@@ -89,8 +89,9 @@ item = Item(
         "get?",
         "Each side drops its own blank lines. After the first of them, which lines are paired? The "
         "program doesn't fail, because zip stops at the end of the shorter side.",
-        "Pair the lines before you drop any. So nothing is dropped in line 4, and the condition "
-        "moves into line 5: [pair for pair in zip(*sides) if ...]",
+        'zip pairs what stands at the same index: list(zip("abc", "xyz")) is a x, b y, c z. So '
+        "pair the lines first, and leave something out only then: [n for n in (3, 0, 5) if n] "
+        "leaves out the 0. An empty text counts as False, just as 0 does. When should a pair stay?",
     ),
 )
 

@@ -72,7 +72,8 @@ item = Item(
     hints=(
         "With one head the function is right. What changes with two?",
         "Each score is a sum of products. How many products are in that sum?",
-        "The root is math.sqrt(...size(-1)), of a tensor that has been split into heads.",
+        "With d_model 8 and 2 heads, a query has 4 numbers in each head, so a score is a sum of 4 "
+        "products. Which tensor has 4 as its last size, and which has 8?",
     ),
 )
 

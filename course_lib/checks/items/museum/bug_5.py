@@ -103,7 +103,8 @@ item = Item(
         "look at the output for an x in half precision.",
         "module.to(...) moves what is registered with the module: its parameters, and one other "
         "kind of tensor that isn't trained.",
-        'Line 5 becomes self.register_...("table", table).',
+        "A module has a method register_parameter for what is trained, and one with a similar "
+        "name for tensors that are not. Lesson 01 uses it for the same table.",
     ),
 )
 

@@ -92,7 +92,11 @@ item = Item(
         "Run three steps by hand, the second of them the best. Print best after each step.",
         "Two names can refer to one object: after line 7, is `best` a different dictionary from "
         "`weights`? And are its tensors different ones?",
-        "Keep a dictionary of copies: {name: w... for name, w in weights.items()}",
+        "Lists do it, too: after a = [1], b = a and a.append(2), b is [1, 2]. With b = a.copy() "
+        "it would still be [1]. But a copy of a dictionary still holds the same tensors; you want "
+        "a new dictionary with new tensors. {name: word.upper() for name, word in words.items()} "
+        "is a new dictionary with a new text for each name. Which method of a tensor makes a copy "
+        "of it?",
     ),
 )
 

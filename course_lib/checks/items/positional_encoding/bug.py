@@ -55,8 +55,9 @@ item = Item(
         "the second frequency be?",
         "The paper divides the position by 10000^(2i / d_model). Which part of this formula "
         "can you find in the code, and which part is missing?",
-        "The exponent has to be divided by d_model. Mind the parentheses: ** binds more "
-        "tightly than /.",
+        "With d_model 4, the two exponents should be 0 and ½. Which two does the code have? When "
+        "you fix it, remember that ** binds more tightly than /: 9 ** 1 / 2 is 4.5, and 9 ** (1 / "
+        "2) is 3.",
     ),
 )
 

@@ -50,8 +50,9 @@ item = experiment_item(
         "Rows cost numbers, and so do columns. Which single row shows all frequencies? Then write "
         "down, for widths of 4, 6 and 8, the frequencies that each error gives: for which width "
         "do two errors give the same ones?",
-        "With D = 4, c and d both have the frequencies 1 and 1/10000. With D = 8 the right ones "
-        "are 1, 0.1, 0.01 and 0.001; so call box(2, 8), and compare row 1 with what each error "
-        "gives. The sine of a small angle is about the angle itself.",
+        "With D = 4, c and d both have the frequencies 1 and 1/10000, so four columns are too "
+        "few. Write down what all nine give for a wider table: how many rows are left for it? To "
+        "read a frequency from the table, remember that the sine of a small angle is about the "
+        "angle itself.",
     ),
 )

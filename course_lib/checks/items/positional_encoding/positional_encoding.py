@@ -161,8 +161,9 @@ item = Item(
         "In __init__, register the table as a buffer: .to() then moves it, and no optimizer "
         "trains it. Create a dropout layer there, too. In forward, add as many rows as a "
         "sentence has tokens, and apply dropout to the sum.",
-        'The constructor needs self.register_buffer("table", ..., persistent=False), and '
-        "forward returns self.dropout(x + self.table[: x.size(...)]).",
+        'In some other module, self.register_buffer("days", torch.ones(7), persistent=False) '
+        "makes self.days, a tensor that .to() moves and that isn't saved with the weights. In "
+        "forward, take a slice of your table: which of the sizes of x says how many rows?",
     ),
 )
 

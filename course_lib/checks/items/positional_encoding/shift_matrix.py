@@ -75,8 +75,10 @@ item = Item(
         "k), cos ω(p + k))? Q1c finds it with the angle-sum formulas.",
         "Each frequency gets a 2 × 2 block, the rotation by the angle offset × frequency. The "
         "blocks stand on the diagonal of the matrix, and everything else is zero.",
-        "For each frequency w, let a = offset * w, and write the block [[cos a, ...], [..., "
-        "cos a]]. Then join the blocks with torch.block_diag(*blocks).",
+        "Let a = ωp and b = ωk, as in sin(a + b) = sin a · cos b + cos a · sin b. Which two "
+        "numbers multiply sin a and cos a? They are the first row of a block; the formula of "
+        "cos(a + b) gives the second. And torch.block_diag(torch.ones(2, 2), torch.ones(1, 3)) "
+        "puts its matrices on the diagonal, with zeros everywhere else.",
     ),
 )
 

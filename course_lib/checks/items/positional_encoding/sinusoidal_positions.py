@@ -66,8 +66,10 @@ item = Item(
         "First compute the d_model / 2 frequencies. Then multiply every position by every "
         "frequency, which gives the angles, and take the sine and the cosine of each angle. "
         "At the end, interleave sines and cosines.",
-        "The angles are torch.arange(length)[:, None] * frequencies, where frequencies = "
-        "10000 ** -(... / d_model). The table is torch.stack((..., ...), dim=-1).flatten(1).",
+        "Two small examples: with a = torch.tensor([1, 2]) and b = torch.tensor([5, 7, 9]), a[:, "
+        "None] * b has the rows 5 7 9 and 10 14 18. And torch.stack((a, 10 * a), dim=-1) has the "
+        "rows 1 10 and 2 20, which flatten() joins to 1 10 2 20. Your table has a whole row of "
+        "numbers for each position: from which axis on do you flatten?",
     ),
 )
 

@@ -102,7 +102,9 @@ item = Item(
         "predict?",
         "Row 0 has <bos> as its input and predicts word 0. So rows and words have the same "
         "numbers, and one row is left over at the end.",
-        "{(int(weights[t].argmax()), ...) for t in range(len(weights) - ...)}",
+        "Small examples: torch.tensor([[1, 9, 2], [7, 3, 4]]).argmax(dim=1).tolist() is [1, 0], "
+        'and enumerate(["x", "y"]) gives first 0 and "x", then 1 and "y". In a link, the source '
+        "comes first: which of the two numbers of a row is that? And which row has to be left out?",
     ),
 )
 

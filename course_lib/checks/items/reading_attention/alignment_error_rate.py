@@ -116,7 +116,9 @@ item = Item(
         "predicted, which are sure, which are both?",
         "You need the sizes of four sets: A ∩ S, A ∩ P, A and S. In Python, & gives the "
         "intersection of two sets. Deal with a denominator of 0 first.",
-        "1 - (len(... & sure) + len(... & possible)) / (len(...) + len(...))",
+        "In numbers: if 4 links are predicted, 3 of them possible and 2 of these also sure, and "
+        "if there are 5 sure links in all, the rate is 1 − (2 + 3) / (4 + 5) = 0.44. In Python, "
+        "{1, 2, 3} & {2, 3, 4} is {2, 3}, and len gives the size of a set.",
     ),
 )
 

@@ -72,8 +72,9 @@ item = Item(
         "two others evenly. The answer must be ln 2.",
         "Line 5 sets the rows of padding to zero. Does that take them out of the sum? And out of "
         "the mean?",
-        "A mean over real tokens is the sum of the entropy over batch and queries, divided by the "
-        "number of ... tokens.",
+        "In numbers: take one sentence of 2 tokens and one of 4, and let each real token have the "
+        "entropy ln 2. The sum over the batch is 6 ln 2. By what does mean divide it, and how "
+        "many real tokens are there?",
     ),
 )
 

@@ -77,7 +77,9 @@ item = Item(
         "What should stay the same when you put the same sentences into different batches?",
         "The loss of a batch is a mean. To combine means, multiply each by the number of values it "
         "averages over.",
-        "The weight of a batch is its number of real tokens, (labels ... pad_id).sum().",
+        "Take one batch of two sentences with 5 and 3 real tokens: its labels are 10 numbers, but "
+        "its loss is a mean over 8. Which weight does the function give it? How can you count the "
+        "labels that are not padding?",
     ),
 )
 

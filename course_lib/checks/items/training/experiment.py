@@ -46,8 +46,9 @@ item = experiment_item(
         "With smoothing 0, what is left of the nine errors? And without any padding?",
         "Begin with logits whose loss you know: all 0, which costs ln V however the smoothing is "
         "shared. Then take logits that prefer one token, and see what the smoothing adds.",
-        "First two sentences of different lengths with smoothing 0.0: padding, means and bits. "
-        "Then one sentence without padding, V = 4, logits such as 0, 1, 2, 3, and smoothing 0.5: "
-        "how the smoothing is shared.",
+        "With smoothing 0.0, two sentences of different lengths show what is done with padding, "
+        "means and units. Without padding, a single token shows how the smoothing is shared, if "
+        "its logits all differ and the smoothing is not small. For both calls, compute beforehand "
+        "what each of the errors would give.",
     ),
 )

@@ -66,7 +66,9 @@ item = Item(
         "a given step?",
         "Equation (3) of the paper: d_model^−0.5 times the smaller of step^−0.5 and step · "
         "warmup^−1.5. The two are equal at step warmup.",
-        "The whole function is one line: d_model ** ... * min(step ** ..., step * warmup ** ...)",
+        "In Python, 2^−3 is 2 ** -3, and min(a, b) is the smaller of two numbers. To test your "
+        "function: with d_model 4 and warmup 100, step 1 gives 0.0005, step 100 gives 0.05, and "
+        "step 400 gives 0.025.",
     ),
 )
 

@@ -87,9 +87,10 @@ item = Item(
         "Take log_softmax over V. For the first number, gather the value of the right token. For "
         "the second, take the mean over V. Mix the two, keep the real positions, and divide by "
         "the number of these positions.",
-        "mixed = (1 - smoothing) * ... + smoothing * ..., both (B, T)\n"
-        "real = labels != pad_id\n"
-        "mixed[real].sum() / real.sum().clamp(min=...)",
+        "In numbers: with smoothing 0.1, a position costs 0.9 · 2 + 0.1 · 5 = 2.3 if the right "
+        "token has a surprisal of 2 and all tokens have one of 5 on average. x[keep] holds the "
+        "numbers of x where keep is True. And n.clamp(min=1) is at least 1, so that a batch of "
+        "padding alone doesn't divide by 0.",
     ),
 )
 

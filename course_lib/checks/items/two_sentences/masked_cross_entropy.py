@@ -111,9 +111,10 @@ item = Item(
         "log_softmax over the vocabulary gives ln p of every token. At each position, pick that "
         "of the label, which leaves (B, T). Sum over the positions with real labels, and divide "
         "by the number of these positions.",
-        "-logits.log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0] is the cost of each "
-        "position. Multiply by a mask, sum, and divide by a count that clamp(min=1) keeps away "
-        "from 0.",
+        "gather picks one number of each row: if x has the rows 5 6 7 and 1 2 3, x.gather(1, "
+        "torch.tensor([[2], [0]])) has the rows 7 and 1. Its index has as many axes as x, so the "
+        "labels need one more: [..., None] adds an axis of size 1 at the end, and [..., 0] "
+        "removes it. In a product or a sum, True counts as 1. And n.clamp(min=1) is at least 1.",
     ),
 )
 

@@ -138,9 +138,11 @@ item = Item(
         "A prefix is all the words so far. For each prefix, collect what came next each time, "
         "including the end. If a word came n_w times out of n, the best probability for it is n_w "
         "/ n.",
-        "With words = [*target, '<eos>'], call "
-        "following[tuple(words[:position])].append(words[position]) for each position. Each entry "
-        "then costs -log(its count / length of its list). Divide the sum by the number of entries.",
+        'By hand: if "the" was followed by dog, dog and cat, these three tokens cost −ln ⅔ − ln ⅔ '
+        "− ln ⅓ = 1.91 nats in all. With following = defaultdict(list), "
+        'following[("the",)].append("dog") adds a token to the list of this prefix. A prefix has '
+        "to be a tuple, because a list can't be a key. Which prefix belongs to the first word, "
+        "and what follows the last one?",
     ),
 )
 

@@ -120,9 +120,10 @@ item = Item(
         "Five things happen, and their order matters. Say them aloud before you write them.",
         "Shift the target, compute the loss, clear the old gradients, run the backward pass, and "
         "make the step. The loss that you return was computed before the step.",
-        "First decoder_input, labels = …, and then loss = masked_cross_entropy(model(…), …). "
-        "After that come optimizer.zero_grad(), loss.backward() and optimizer.step(). item() "
-        "turns a tensor into a number.",
+        "backward adds to the gradient that is there: for w = torch.tensor(2.0, "
+        "requires_grad=True), (w ** 2).backward() makes w.grad 4, and a second (w ** "
+        "2).backward() makes it 8. When do the old gradients have to be gone? item() turns a "
+        "tensor with one number into a plain number.",
     ),
 )
 
