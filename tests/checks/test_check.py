@@ -120,7 +120,8 @@ def test_a_misconception_is_explained_in_words():
 def test_a_name_says_what_it_rests_on():
     report = str(check("06.padding_mask", inverted))
     inputs = sum(len(trial.calls) for trial in check("06.padding_mask", inverted).diagnosis.trials)
-    assert f"On each of {inputs} test inputs, your code gives the same numbers" in report
+    known = f"On all {inputs} test inputs your code does what code with this error does."
+    assert f"\n  How I know: {known}\n" in report
     assert "How I know" not in str(check("06.padding_mask", crosses))
 
 

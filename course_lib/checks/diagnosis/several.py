@@ -58,15 +58,8 @@ class FirstStep:
         """What the name rests on."""
         if self.of:
             others = "one other" if self.of == 2 else f"{self.of - 1} others"
-            return (
-                "On all test inputs, your code gives the same numbers, or the same kind of "
-                f"exception, as code with this error and {others} that I know. Code that looks "
-                "different can do the same."
-            )
-        return (
-            "A part of your results is wrong in exactly this way, and no other error that I tried "
-            "explains it."
-        )
+            return f"On all test inputs your code does what code with this error and {others} does."
+        return "Of the errors that I know, only this one explains a part of your results."
 
     @property
     def what_next(self) -> str:

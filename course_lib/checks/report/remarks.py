@@ -15,6 +15,7 @@ from course_lib.checks.report.operations import compare_operations
 
 PRINTED = "What your code printed, in the first call that prints"
 SIGNS = {"passed": "✓", "not yet": "✗", "not started": "○"}
+HIDES_MORE = "When this is gone, more of your results can be compared: check again."
 LINE_HINT = "Say what each line should do, then run it on a tiny example."
 
 
@@ -58,6 +59,8 @@ def findings_and_remarks(diagnosis: Diagnosis) -> Iterator[Finding | Remark]:
         yield Remark("How I know", agreed)
     if diagnosis.first_step:
         yield Remark("What next", diagnosis.first_step.what_next)
+    elif diagnosis.misconceptions and diagnosis.may_hide_more:
+        yield Remark("What next", HIDES_MORE)
     if diagnosis.observation and not diagnosis.explained:
         meaning = diagnosis.observation.meaning
         yield _finding("What I see", diagnosis.observation.sentence, ("What it means", meaning))
@@ -133,18 +136,13 @@ def _agreement(diagnosis: Diagnosis) -> str:
     if not inputs:
         return ""
     if not any(answer.failure is None for trial in plain for answer in trial.answers):
-        return "No number of yours could be compared yet. When this is gone, check again."
+        return "No number of yours could be compared yet."
     if diagnosis.first_step:
         return diagnosis.first_step.how_known
     error = "these errors" if len(diagnosis.misconceptions) == 2 else "this error"
-    more = "Code that looks different can do the same."
-    if diagnosis.may_hide_more:
-        more = "Other numbers can't be compared before this is gone: check again then."
-    each = f"each of {inputs} test inputs" if inputs > 1 else "the test input"
-    return (
-        f"On {each}, your code gives the same numbers, or the same kind of exception, as code with "
-        f"{error}{'; random results fail the same tests' if random else ''}. {more}"
-    )
+    where = f"all {inputs} test inputs" if inputs > 1 else "the test input"
+    also = ", and its random results fail the same tests" if random else ""
+    return f"On {where} your code does what code with {error} does{also}."
 
 
 def _describe_line(diagnosis: Diagnosis, bug: Bug) -> str:

@@ -52,7 +52,7 @@ def test_the_shape_comes_first_and_the_report_says_that_there_is_more():
     assert diagnosis.first_step.of == 3
     text = str(Report(diagnosis))
     assert "one of several errors" in text
-    assert "2 others that I know" in text
+    assert "code with this error and 2 others does" in text
 
 
 def every_other_column(tokens, pad_id):
@@ -70,7 +70,7 @@ def test_the_dtype_is_named_beside_an_unknown_error_and_does_not_explain_the_oth
     diagnosis = diagnose(item, lambda tokens, pad_id: every_other_column(tokens, pad_id).float())
     assert [m.name for m in diagnosis.misconceptions] == ["numbers_instead_of_booleans"]
     text = str(Report(diagnosis))
-    assert "expected shape" in text and "no other error that I tried explains it" in text
+    assert "expected shape" in text and "only this one explains a part of your results" in text
     assert "fail, too, perhaps for the same reason" in text
 
 
@@ -203,4 +203,4 @@ def test_answers_of_more_than_two_errors_at_once_are_forgotten_after_the_search(
 
 def test_one_other_error_is_counted_in_words():
     misconception = load_item("06.padding_mask").misconceptions[0]
-    assert "and one other that I know" in several.FirstStep(misconception, of=2).how_known
+    assert "this error and one other does" in several.FirstStep(misconception, of=2).how_known

@@ -72,7 +72,8 @@ def joined_straight_away(x: Tensor) -> Tensor:
     "memory.",
     why="Swapping axes swaps strides and moves no number, and no single stride reaches all heads "
     "of a token. It works on heads that were just split, since there the swap is undone.",
-    hint="The lesson shows three ways to copy numbers into a contiguous order.",
+    hint="Under Deeper, the lesson explains this error and names three ways to copy numbers into a "
+    "contiguous order.",
 )
 def viewed_without_a_copy(x: Tensor) -> Tensor:
     batch, n_heads, length, d_head = x.shape

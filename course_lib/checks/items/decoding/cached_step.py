@@ -356,7 +356,7 @@ item.switch(
     "Your scores aren't scaled at all.",
     why="Without the scale, the scores grow with the width of a head. Softmax then gives most of "
     "the weight to one token, and chance decides which.",
-    hint="Equation (1) has a square root in it.",
+    hint="Equation (1) of the paper has a square root in it.",
 )
 item.switch(
     "past_detached",

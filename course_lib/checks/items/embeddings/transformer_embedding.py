@@ -306,8 +306,7 @@ class DropsBeforeTheSum(_Embedding):
 
 @item.misconception(
     "Nothing is dropped in training mode.",
-    why="Dropout is a regulariser: without it, a model overfits its training sentences more "
-    "easily.",
+    why="With dropout, a model memorises its training sentences less easily (lesson 03).",
     hint="The constructor creates a dropout layer. Do you call it, and do you return what it "
     "gives?",
 )

@@ -300,8 +300,7 @@ class DropsBeforeTheSum(_Encoding):
 
 @item.misconception(
     "Nothing is dropped in training mode.",
-    why="Dropout is a regulariser: without it, a model overfits its training sentences more "
-    "easily.",
+    why="With dropout, a model memorises its training sentences less easily (lesson 03).",
     hint="Is dropout called in training mode, with the right rate, and do you use what it returns?",
 )
 class DropsNothing(_Encoding):

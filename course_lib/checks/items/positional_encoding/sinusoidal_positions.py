@@ -135,8 +135,8 @@ item.switch(
 item.switch(
     "half_the_exponent",
     "Each of your frequencies is the square root of what it should be.",
-    why="The exponent of 10000 should be 2i / d_model; yours amounts to i / d_model. The longest "
-    "wavelength is then near 100 · 2π positions, not 10000 · 2π.",
+    why="The exponent of 10000 should be 2i / d_model; yours amounts to i / d_model. The slowest "
+    "pair then needs about 100 · 2π positions for a full turn, and not 10000 · 2π.",
     hint="For d_model 4 the lower of the two frequencies should be 0.01. Compute yours step by "
     "step: the index, the exponent, the base.",
 )
@@ -222,8 +222,8 @@ item.switch(
 item.switch(
     "turns_for_radians",
     "Your angles are 2π times too large.",
-    why="The angle is the position times the frequency, in radians. A factor of 2π belongs to "
-    "the wavelength, and not to the frequency.",
+    why="The angle is the position times the frequency, in radians. A frequency of 1 "
+    "is one radian per position, and a full turn then takes 2π positions.",
     hint="At position 1, the sine of the highest frequency should be sin(1) = 0.84. What is yours "
     "the sine of?",
 )

@@ -132,15 +132,16 @@ item.switch(
 item.switch(
     "no_warm_up",
     "Your rate has no warm-up: it starts at its highest value.",
-    why="Adam's first steps are as large as the learning rate, for every weight, however noisy its "
-    "gradient is: a random model is thrown far off.",
+    why="Adam's first steps are as long as any, although they rest on a handful of batches. With a "
+    "warm-up, a model can bear a higher rate than it could at its first step.",
     hint="The task names two curves. At the first step yours gives the falling one: what should "
     "the rising one be there?",
 )
 item.switch(
     "never_falls",
     "Your rate never falls: it stays at its highest value.",
-    why="Without decay, the last steps are as large as the largest, and the model never settles.",
+    why="Near the end each batch pulls the weights to another side, and only short steps can "
+    "average that out.",
     hint="What should the rate be at step 4 · warmup?",
 )
 item.switch(

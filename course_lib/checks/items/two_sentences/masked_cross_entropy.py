@@ -266,8 +266,8 @@ add_wrong_sign(item)
 item.switch(
     "in_bits",
     "Your loss is in bits: 1.44 times what it is in nats.",
-    why="This course measures in nats, and so are ln V and the target-only entropy. Both log2 "
-    "and a division by ln 2 = 0.69 give bits.",
+    why="This course measures in nats, and so are ln V and the target-only baseline. Both "
+    "log2 and a division by ln 2 = 0.69 give bits.",
     hint="Which logarithm has e as its base?",
 )
 add_wrong_axes(item)
