@@ -122,8 +122,9 @@ item = own_number_item(
         "does the table say about that head?",
         "Look at the diagonal first, then at the pairs. If a pair costs more than its two heads "
         "alone, or less, what does that tell you about the two?",
-        'alone = run["losses"].diagonal() - run["whole"]; together = run["losses"] - run["whole"]; '
-        "extra = together - alone[:, None] - alone[None, :]. Look at the upper right triangle of "
-        "extra, without the diagonal: extra.triu(1).",
+        'alone = run["losses"].diagonal() - run["whole"] is what each head costs alone. For a = '
+        "torch.tensor([1, 2]), a[:, None] + a[None, :] has the rows 2 3 and 3 4: the sum of each "
+        "pair. Where do you find what a pair really costs? Of a table of pairs, triu(1) keeps "
+        "those above the diagonal, each pair once.",
     ),
 )
