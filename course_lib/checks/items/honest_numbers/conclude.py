@@ -124,9 +124,9 @@ item = own_number_item(
         "Measure B's lead four times: on all sentences with the paired bootstrap, without the "
         "sentence on which B gains most, in lower case, and on the sentences that aren't in the "
         "training set.",
-        'gain = run["scores_b"] - run["scores_a"] is B\'s lead on each sentence, and gain.mean() is '
-        "its lead on all. torch.randint(40, (10_000, 40)) draws 10,000 test sets: in which share "
-        "of them is the mean lead below 0? gain[[True, False, …]], with one entry for each "
+        'gain = run["scores_b"] - run["scores_a"] is B\'s lead on each sentence, and gain.mean() '
+        "is its lead on all. torch.randint(40, (10_000, 40)) draws 10,000 test sets: in which "
+        "share of them is the mean lead below 0? gain[[True, False, …]], with one entry for each "
         "sentence, keeps those with a True: what has to be True of a reference? For lower case, "
         "each sentence has to be scored anew.",
     ),
