@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whole = set()  # the cells of lessons that the other tier runs from their first cell on
     for cells in notebooks.values():
         first = next((i for i, cell in enumerate(cells) if _trains_for_long(cell)), len(cells))
-        if cells[0].path.is_relative_to(EXERCISES) or first < FEWEST_CELLS:
+        if cells[0].path.is_relative_to(EXERCISES) or first < min(FEWEST_CELLS, len(cells)):
             first = 0
         fast.update(cells[:first])
         if first < len(cells):

@@ -28,8 +28,8 @@ def test_needs_what_is_missing(): pytest.skip("left out: get it with apt-get")
 def test_needs_another_system(): pytest.skip("not on this system")
 """
 TRAINED = [
-    code("set-up", "x = 1"),
-    code("before", "print(x)", [stream("1\n")]),
+    code("set-up", "y = 0"),
+    code("before", "x = 1\nprint(x)", [stream("1\n")]),
     code("trains", "print(x + 1)", [stream("2\n")], tags=[tiers.LONG_TRAINING]),
     code("after", "print(x + 2)", [stream("3\n")]),
 ]
