@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from tools import ROOT
 
 PYTORCH = "https://download.pytorch.org/whl"
-EXTRAS = {"lab": "lab", "all": "lab,hub,tensorboard,grading,cluster,site,dev"}
+EXTRAS = {"lab": "lab", "all": "lab,hub,tensorboard,grading,cluster,site,published,dev"}
 GIGABYTES = {"lab": 0.13, "all": 0.33}  # to download, without PyTorch
 TORCH_GIGABYTES = {"cpu": 0.19, "cuda": 2.73}
 SIGN_OF_LIFE = 15.0  # seconds

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from course_lib.model.cache_arguments import check_new_tokens, check_source
 
-Heads = Float[Tensor, "batch heads length d_head"]
+Keys = Float[Tensor, "batch heads length d_head"]
+Values = Float[Tensor, "batch heads length d_value"]
 
 
 class AttentionCache:
@@ -32,7 +33,7 @@ class AttentionCache:
         """Whether it holds the keys and values of the memory; never in self-attention."""
         return not self.grows and self.keys is not None
 
-    def extend(self, keys: Heads, values: Heads) -> tuple[Tensor, Tensor]:
+    def extend(self, keys: Keys, values: Values) -> tuple[Tensor, Tensor]:
         """Append the keys and values of new positions; return those of all positions."""
         # Heads arrive as views, which each product would have to copy: copy them once.
         keys, values = keys.contiguous(), values.contiguous()

@@ -61,7 +61,7 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         for name in ("source_vocab", "target_vocab", "d_model", "d_ff", "n_layers", "max_len"):
-            _require_positive_int(name, getattr(self, name))
+            require_positive_int(name, getattr(self, name))
         resolve_d_head(self.d_model, self.n_heads, self.d_head)
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ValueError(
@@ -111,9 +111,9 @@ def resolve_d_head(d_model: int, n_heads: int, d_head: int | None) -> int:
     Raises:
         ValueError: n_heads or d_head is not positive, or d_model is not a multiple of n_heads.
     """
-    _require_positive_int("n_heads", n_heads)
+    require_positive_int("n_heads", n_heads)
     if d_head is not None:
-        _require_positive_int("d_head", d_head)
+        require_positive_int("d_head", d_head)
         return d_head
     if d_model % n_heads:
         raise ValueError(
@@ -136,7 +136,8 @@ def require_dropout(name: str, value: float) -> None:
         raise ValueError(f"{name} is a probability and must lie in [0, 1), got {value}")
 
 
-def _require_positive_int(name: str, value: object) -> None:
+def require_positive_int(name: str, value: object) -> None:
+    """Refuse what is not a whole number from 1 on with a ValueError."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")
 

@@ -54,8 +54,8 @@ def _share_tied(
         name, first = next(iter(tables.items()))
         if different := [other for other, table in tables.items() if not _is_same(table, first)]:
             raise ValueError(
-                f"{name} and {different[0]} are one tensor with tying={model.config.tying!r}, got "
-                "two that differ: were these weights saved by a model with another tying?"
+                f"{name} and {different[0]} are one tensor in this model, got two that differ: "
+                "were these weights saved by a model with another tying?"
             )
         if local_metadata.get("assign_to_params_buffers") and not isinstance(first, nn.Parameter):
             first = nn.Parameter(first, requires_grad=False)  # PyTorch gives it the model's

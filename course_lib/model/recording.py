@@ -13,12 +13,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.model.attention import MultiHeadAttention, attention_matmul
+from course_lib.model.attention import attention_matmul
 from course_lib.model.recorders import RECORDERS
-from course_lib.model.transformer import Transformer
 
-# The names of a model's attentions, also where another module has the model inside.
-_PART = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.(self|cross)_attention")
+# The names of a model's attentions, also where another module has the model inside. A decoder-only
+# model has one stack, and one attention in each layer.
+_PART = re.compile(r"(?:(encoder|decoder)\.)?layers\.(\d+)\.(?:(self|cross)_)?attention$")
 
 
 @dataclass
@@ -70,8 +70,11 @@ class AttentionRecord:
 
 
 @contextmanager
-def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
+def record_attention(model: nn.Module) -> Iterator[AttentionRecord]:
     """Record every layer's attention weights while the block runs.
+
+    The model is a ``Transformer`` or a ``DecoderOnly``, or has one inside. What a decoder-only
+    model attends to is the record's ``decoder``.
 
     Each forward pass replaces the one before. When decoding with a cache, that leaves the rows of
     the last step only; to see a whole translation, run ``model(source, target)`` on it.
@@ -81,9 +84,12 @@ def record_attention(model: Transformer) -> Iterator[AttentionRecord]:
     """
     record, thread = AttentionRecord(), get_ident()
     layers = {
-        module: (record._layers["cross" if part[3] == "cross" else part[1]], int(part[2]))
+        module: (
+            record._layers["cross" if part[3] == "cross" else part[1] or "decoder"],
+            int(part[2]),
+        )
         for name, module in model.named_modules()
-        if isinstance(module, MultiHeadAttention) and (part := _PART.search(name))
+        if (part := _PART.search(name))
     }
 
     def recorder(

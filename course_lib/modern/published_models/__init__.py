@@ -1,0 +1,1 @@
+"""Published models: their configurations, and their weights from a file."""
