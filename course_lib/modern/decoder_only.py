@@ -86,8 +86,8 @@ class DecoderOnly(TiedModule):
         # Tied logits are products with the embeddings: small ones start the loss near ln(vocab).
         nn.init.normal_(self.tokens.weight, std=embedding_std(c.d_model) if c.tied else 1.0)
         if c.positions == "learned":
-            table = nn.init.normal_(torch.empty(c.max_len, c.d_model), std=0.02)
-            self.position_table = nn.Parameter(table)
+            learned = nn.init.normal_(torch.empty(c.max_len, c.d_model), std=0.02)
+            self.position_table = nn.Parameter(learned)
         else:
             sinusoidal = c.positions == "sinusoidal"
             table = sinusoidal_positions(c.max_len, c.d_model) if sinusoidal else None

@@ -88,7 +88,7 @@ class Contestant:
         else:
             changes = dict(DECODERS[name])
             std, self.causal = changes.pop("std", None), changes.pop("causal", False)
-            sizes = {"d_model": 128, "n_heads": 4, "n_layers": 4, "max_len": 256}
+            sizes: dict[str, Any] = {"d_model": 128, "n_heads": 4, "n_layers": 4, "max_len": 256}
             decoder = DecoderConfig(vocab=len(vocabulary), **sizes, attention="matmul", **changes)
             self.model = DecoderOnly(decoder)
             self.table, scale = self.model.tokens.weight, self.model.scale
