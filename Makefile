@@ -45,6 +45,9 @@ lab: $(LAB)
 # the environment says: hundreds of processes import the course.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder \
 	-p tools.tiers -p tools.notebooks.nbval_plugin --nbval --nbval-cell-timeout=600
+# Tests of the other tier often wait for a browser: one process more than processors. The longest
+# lessons come first, so that none is left over at the end.
+REST_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 # In CI, the two together measure what the tests cover, which takes a third longer; `make test-all CI=1`
 # does so anywhere.
 MEASURED := $(if $(CI),--cov --cov-fail-under=0 --cov-report=)
@@ -58,7 +61,8 @@ test: env
 test-all: env
 	@$(BIN)/python -m tools.tiers || $(MAKE) -s fast
 	@$(call step,Slow tests and long lessons: they pass$(if $(CI),; all tests together cover 95 %),\
-		$(PYTEST) --tier rest $(COVERED) tests notebooks solutions exercises)
+		PYTEST_XDIST_AUTO_NUM_WORKERS=$(REST_WORKERS) $(PYTEST) --tier rest $(COVERED) \
+		notebooks tests solutions exercises)
 	@printf '\nEverything holds.\n'
 
 fast:
