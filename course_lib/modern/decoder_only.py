@@ -10,7 +10,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.model import AttentionCache, embedding_std, sinusoidal_positions
+from course_lib.model import (
+    AttentionCache,
+    causal_mask,
+    embedding_std,
+    sinusoidal_positions,
+)
 from course_lib.model.embedding import check_tokens
 from course_lib.model.loading import TiedModule
 from course_lib.model.masks import AttentionMask
@@ -132,20 +137,14 @@ class DecoderOnly(TiedModule):
         past = 0 if cache is None else cache.length
         total = past + tokens.size(1)
         check_length(total, self.config.max_len)
-        if prefix is None:
-            prefix = torch.zeros(tokens.size(0), dtype=torch.int64, device=tokens.device)
-        elif past and int(prefix.max()) > past:
+        if prefix is not None and past and int(prefix.max()) > past:
             raise ValueError(
                 f"the first call must hold the whole prefix, got prefix lengths up to "
                 f"{int(prefix.max())} with {past} tokens in the cache: its first tokens could not "
                 "see its last ones"
             )
         positions = torch.arange(past, total, device=tokens.device)
-        seen = prefix_mask(prefix, tokens.size(1), total)
-        masks = {
-            window: seen & window_mask(tokens.size(1), total, window=window, device=tokens.device)
-            for window in set(self.config.windows)
-        }
+        masks = self._masks(prefix, positions, total)
         x = self._embed(tokens, positions)
         for i, layer in enumerate(self.layers):
             mask = masks[self.config.layer_windows[i]]
@@ -153,6 +152,17 @@ class DecoderOnly(TiedModule):
         if cache is not None:
             cache.length = total
         return self.final_norm(x)
+
+    def _masks(
+        self, prefix: Tensor | None, positions: Tensor, total: int
+    ) -> dict[int | None, Tensor]:
+        """For each window, what the tokens at ``positions`` may attend to of ``total`` tokens."""
+        sizes, device = (len(positions), total), positions.device
+        seen = causal_mask(*sizes, device=device) if prefix is None else prefix_mask(prefix, *sizes)
+        return {
+            window: seen & window_mask(*sizes, window=window, device=device)
+            for window in set(self.config.windows)
+        }
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         try:
