@@ -94,14 +94,16 @@ def test_an_error_that_a_call_rules_out_is_told_with_that_call():
         ({"calls": None}, "a list of calls"),
         ({"calls": LONGER}, "calls must be a list of calls, each a tuple"),
         ({"calls": [LONGER] * 4}, "at most 3 calls, got 4"),
-        ({"calls": [corpus("a b")]}, "the arguments of bleu"),
-        ({"calls": ["a b"]}, "the arguments of call 1 as a tuple"),
+        ({"calls": [corpus("a b")]}, "the arguments of bleu, (hypotheses, references)"),
+        ({"calls": ["a b"]}, "each a tuple of its arguments, as in [(hypotheses, references)]"),
+        ({"error": "z"}, "got 'z' for number"),
         ({"calls": [("a b", "a b")]}, "as lists of sentences"),
         ({"calls": [(["a b"], ["a b"])]}, "a sentence as a list of words"),
         ({"calls": [([["a", 1]], [["a", "b"]])]}, "a sentence as a list of words"),
         ({"calls": [(corpus("a", "b"), corpus("a"))]}, "one reference for each"),
         ({"calls": [(corpus("a " * 200), corpus("a"))]}, "at most 120 numbers or words"),
         ({"more": 1}, "each with the keys number, error, calls"),
+        ({"more": 1}, "The first of yours also has 'more'."),
     ],
 )
 def test_what_is_no_experiment_is_told_in_a_sentence(changed, message):
@@ -126,7 +128,7 @@ def test_after_the_budget_the_box_is_closed_and_that_of_another_number_is_not():
         with pytest.raises(CourseError, match="at most 3 calls"):
             again(*TWO)
         assert again(*LONGER) == closed(hypotheses=LONGER[0], references=LONGER[1])
-        with pytest.raises(CourseError, match="expected the arguments of"):
+        with pytest.raises(CourseError, match=r"expected box\(hypotheses, references\)"):
             again(LONGER[0], reference=LONGER[1])
     assert black_box(ITEM, number=4)(*LONGER) > 0
 
@@ -196,6 +198,7 @@ BAD = {
         (*ONE_NUMBER, LOWER.expand(3, 1, 2, 2)),
         (*ONE_NUMBER, ~LOWER),
         (*ONE_NUMBER[:2], None),
+        (ONE_NUMBER[0].double(), *ONE_NUMBER[1:]),
     ],
     "11.experiment": [
         (LOGITS, torch.tensor([[3, 1]]), 0, 0.0),
@@ -203,10 +206,71 @@ BAD = {
         (LOGITS, torch.tensor([[3, 1], [2, 0]]), 9, 0.0),
         (LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 1.5),
         (LOGITS, torch.tensor([[3.0, 1], [2, 0]]), 0, 0.0),
+        (LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 0),
         (LOGITS[..., :2], torch.tensor([[1, 1], [1, 0]]), 0, 0.0),
     ],
     "12.experiment": [("a b", "a b")],
 }
+
+
+TOO_MANY = {
+    "01.experiment": (4, 8),
+    "03.experiment": (torch.randn(4, 6, 12), torch.ones(12), torch.ones(12), 1.0),
+    "05.experiment": (torch.randn(2, 2, 6, 2),) * 3,
+    "11.experiment": (torch.randn(5, 5, 5), torch.ones(5, 5).long(), 0, 0.0),
+    "12.experiment": (corpus("a " * 100), corpus("a " * 100)),
+}
+A_NAME_TOO_MANY = {
+    "01.experiment": {"base": 1000.0},
+    "03.experiment": {"dim": -1},
+    "05.experiment": {"dropout_p": 0.0},
+    "11.experiment": {"reduction": "mean"},
+    "12.experiment": {"smooth": True},
+}
+
+
+@pytest.mark.parametrize("item_id", GOOD)
+def test_what_a_box_does_not_take_is_refused_before_the_call_and_costs_none(item_id):
+    box_of, names = black_box(item_id, number=12345), _module(item_id).box.arguments
+    for arguments in (*BAD[item_id], TOO_MANY[item_id]):
+        with pytest.raises(CourseError, match="this call is free"):
+            box_of(*arguments)
+    first, *_ = GOOD[item_id]
+    for args, kwargs in ((first[:-2], {}), (first, A_NAME_TOO_MANY[item_id])):
+        with pytest.raises(CourseError, match="this call is free") as raised:
+            box_of(*args, **kwargs)
+        assert f"expected box{names}: " in str(raised.value)
+        assert "Tensor" not in names and "->" not in names
+    for arguments in GOOD[item_id]:  # the budget is still there
+        box_of(*arguments)
+
+
+@pytest.mark.parametrize("item_id", ["11.experiment", "12.experiment"])
+def test_calls_that_are_answered_fit_into_one_answer(item_id):
+    box_of, (first, *_) = black_box(item_id, number=54321), GOOD[item_id]
+    box_of(*first)
+    nearly_all = {
+        "11.experiment": (torch.randn(4, 5, 4), torch.ones(4, 5).long(), 0, 0.0),
+        "12.experiment": (corpus("a " * 55), corpus("a " * 55)),
+    }[item_id]
+    with pytest.raises(
+        CourseError, match=r"those of your earlier calls are \d+ of them; this call"
+    ):
+        box_of(*nearly_all)
+    assert not _module(item_id).box.wrong_arguments([nearly_all], "call")
+
+
+def test_a_tensor_with_a_gradient_may_be_given_to_a_box():
+    query, key, value = (2 * x.clone().requires_grad_() for x in ONE_NUMBER)
+    context, _ = black_box("05.experiment", number=777)(query, key, value)
+    assert context.requires_grad
+
+
+@pytest.mark.parametrize("calls", [[2, 8], (2, 8), [2], [None], [X]])
+def test_calls_without_their_parentheses_are_told_as_what_they_are(calls):
+    both = [{"number": n, "error": "a", "calls": calls} for n in (1, 2)]
+    report = str(check("01.experiment", lambda: both))
+    assert "each a tuple of its arguments, as in [(length, d_model)], got" in report
 
 
 def test_each_experiment_has_good_calls_here():

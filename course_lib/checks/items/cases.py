@@ -44,9 +44,9 @@ class Versions(Hidden):
         return {letter: self._version(letter, name) for letter, name in self.letters.items()}
 
     def _version(self, letter: str, name: str) -> Callable[..., Any]:
-        subject = self.subject(name)
+        subject, called = self.subject(name), self.of.id.split(".")[1]
         return hide(
-            lambda *args, **kwargs: subject(*self.bound(args, kwargs)),
+            lambda *args, **kwargs: subject(*self.accepted(args, kwargs, name=called)),
             instead="cases with what a right version gives, written as numbers",
             says=lambda: f"version {letter} of {self.call_of}",
         )

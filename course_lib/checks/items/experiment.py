@@ -11,9 +11,11 @@ import random
 import string
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
+
+from torch import Tensor
+from torch.utils import _pytree as tree
 
 from course_lib.checks.engine import Call, Item, Probe
 from course_lib.checks.engine.call import Answer
@@ -24,6 +26,7 @@ from course_lib.checks.items.hidden import (
     hide,
     many,
     number_problem,
+    size,
     two_numbers,
 )
 from course_lib.errors import CourseError
@@ -31,6 +34,7 @@ from course_lib.errors import CourseError
 # The arguments with which each box was called, by item and number. A cell may be run again.
 _made: defaultdict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)
 _KEYS = ("number", "error", "calls")
+FREE = "this call is free"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +68,7 @@ class BlackBox(Hidden):
         subject = self.subject(self.error_of(number))
 
         def within_budget(*args: Any, **kwargs: Any) -> Any:
-            arguments = self.bound(args, kwargs, more="; this call is free")
+            arguments = self.accepted(args, kwargs, name="box", more=f"; {FREE}")
             made = _made[self.of.id, number]
             if any(first_difference(each, arguments, tolerance=0.0) is None for each in made):
                 return subject(*arguments)
@@ -73,8 +77,13 @@ class BlackBox(Hidden):
                     f"expected at most {many(self.most_calls, 'call')}, and this is one more: what "
                     "do those that you have made rule out? A new experiment takes another number"
                 )
-            made.append(deepcopy(arguments))
-            return subject(*arguments)
+            if (have := size([*made, arguments])) > self.most_numbers:
+                earlier = f"; those of your earlier calls are {size(made)} of them" * bool(made)
+                raise CourseError(f"expected {self.most}, got {have}{earlier}; {FREE}")
+            kept = _copied(arguments)
+            answer = subject(*arguments)
+            made.append(kept)
+            return answer
 
         def says() -> str:
             left = self.most_calls - len(_made[self.of.id, number])
@@ -82,6 +91,11 @@ class BlackBox(Hidden):
             return f"box {number}: {name} with one error, {many(left, 'call')} left"
 
         return hide(within_budget, instead="the number, the error and the calls", says=says)
+
+
+def _copied(arguments: tuple[Any, ...]) -> Any:
+    """A copy, also of tensors with a gradient."""
+    return tree.tree_map_only(Tensor, lambda x: x.detach().clone(), arguments)
 
 
 def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str]) -> Item:
@@ -125,13 +139,16 @@ def _no_experiment(answer: dict[str, Any], box: BlackBox) -> Difference | None:
     """What keeps an answer from being an experiment."""
     if not isinstance(answer["error"], str) or answer["error"] not in box.letters:
         listed = f"the letter of an error, {', '.join(box.letters)}"
-        return Difference("value", expected=listed, got=short(answer["error"]))
+        came = f"{short(answer['error'])} for number {answer['number']}"
+        return Difference("value", expected=listed, got=came)
     calls = answer["calls"]
-    no_list = isinstance(calls, tuple) and not all(isinstance(each, tuple) for each in calls)
-    if no_list or not isinstance(calls, (list, tuple)) or not calls:
+    kinds = (list, tuple) if isinstance(calls, list) else tuple
+    is_list = isinstance(calls, (list, tuple)) and all(isinstance(each, kinds) for each in calls)
+    if not is_list or not calls:
+        names = ", ".join(parameter.name for parameter in box.parameters)
         return told(
             f"Number {answer['number']}: calls must be a list of calls, each a tuple of its "
-            f"arguments, got {got(calls)}."
+            f"arguments, as in [({names})], got {got(calls)}."
         )
     if len(calls) > box.most_calls:
         most = f"at most {many(box.most_calls, 'call')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from types import FrameType
 from typing import Any
 
@@ -16,11 +16,13 @@ from course_lib.checks.engine import Call, Item
 from course_lib.checks.engine.call import Answer, ask, make_call
 from course_lib.checks.engine.compare import Difference, answers_differ, described, short
 from course_lib.errors import CourseError
+from course_lib.wording import did_you_mean
 
 SECONDS = 2.0  # for one call: arguments are small
 MOST_NUMBER = 10**12
 RUNS = 2  # of numbers of one's own: one run alone may be guessed, or be luck
-MOST_LISTED = 8  # arguments in a message
+MOST_LISTED = 8  # arguments or keys in a message
+MOST_OF_A_KEY = 40  # characters: longer ones are compared with none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,8 @@ class Hidden:
     Attributes:
         of: the item that asks for the function.
         wrong: the names of misconceptions of that item, each with what its own item says of it.
-        problem: what is wrong with arguments, as "mask must be boolean", else "".
+        problem: what is wrong with arguments, as "mask must be boolean", else "". It takes what
+            the task names, by the names that it has there.
         most_numbers: how many numbers or words the arguments of an answer may have together.
         right: the right version, if the item's reference takes its arguments in another way.
         tolerance: by how much the numbers of two versions may differ; None for the item's own.
@@ -43,6 +46,25 @@ class Hidden:
     right: Callable[..., Any] | None = None
     tolerance: float | None = None
 
+    @property
+    def arguments(self) -> str:
+        """What a call takes, as the task has it: "(query, key, value, mask=None)"."""
+        bare = [each.replace(annotation=Parameter.empty) for each in self.parameters]
+        return str(Signature(bare))
+
+    def bound(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The arguments of a call, in their order.
+
+        Raises:
+            TypeError: one is missing, or there is none of that name.
+        """
+        return signature(self.problem).bind(*args, **kwargs).args
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Of a call."""
+        return [*signature(self.problem).parameters.values()]
+
     def subject(self, name: str) -> Callable[..., Any]:
         """The version with the misconception of this name; the right one for ""."""
         if not name:
@@ -52,8 +74,8 @@ class Hidden:
     @property
     def call_of(self) -> str:
         """How a version is called, "masked_softmax(scores, mask)"."""
-        names = signature(self.right or self.of.reference).parameters
-        return f"{self.of.id.split('.')[1]}({', '.join(names)})"
+        names = ", ".join(each.name for each in self.parameters)
+        return f"{self.of.id.split('.')[1]}({names})"
 
     def answer(self, name: str, arguments: Sequence[Any]) -> Answer:
         """What a version gives."""
@@ -68,27 +90,32 @@ class Hidden:
     def problem_of(self, arguments: Sequence[Any]) -> str:
         """What is wrong with arguments, their number included; "" if nothing is."""
         try:
-            return self.problem(*arguments)
+            return self.problem(*self.bound(*arguments))
         except TypeError:
-            return f"the arguments of {self.of.id.split('.')[1]}"
+            return f"the arguments of {self.of.id.split('.')[1]}, {self.arguments}"
 
-    def bound(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], *, more: str = ""
+    @property
+    def most(self) -> str:
+        """How much the arguments of all cases or calls may hold."""
+        return f"at most {self.most_numbers} numbers or words in all arguments together"
+
+    def accepted(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], *, name: str, more: str = ""
     ) -> tuple[Any, ...]:
         """The arguments of a call in their order, those that were given.
 
         Args:
             args, kwargs: as they came.
+            name: what was called.
             more: the end of the message.
 
         Raises:
-            CourseError: the function doesn't take them.
+            CourseError: they are not what a call takes.
         """
-        named = signature(self.right or self.of.reference)
         try:
-            arguments = named.bind(*args, **kwargs).args
+            arguments = self.bound(*args, **kwargs)
         except TypeError as error:
-            raise CourseError(f"expected the arguments of {named}: {error}") from None
+            raise CourseError(f"expected {name}{self.arguments}: {error}{more}") from None
         if problem := self.problem_of(arguments):
             raise CourseError(f"expected {problem}, got {got(arguments)}{more}")
         return arguments
@@ -107,10 +134,8 @@ class Hidden:
                     expected=f"the arguments of {what} {number} as a tuple",
                     got=got(arguments),
                 )
-        have = sum(_size(arguments) for arguments in each)
-        if have > self.most_numbers:
-            most = f"at most {self.most_numbers} numbers or words in all arguments together"
-            return Difference("value", expected=most, got=f"{have}")
+        if (have := size(each)) > self.most_numbers:
+            return Difference("value", expected=self.most, got=f"{have}")
         for number, arguments in enumerate(each, 1):
             if problem := self.problem_of(arguments):
                 came = f"{got(arguments)} in {what} {number}"
@@ -185,28 +210,44 @@ def two_numbers(answer: Any, keys: Sequence[str], optional: Sequence[str] = ()) 
     if not isinstance(answer, (list, tuple)) or len(answer) != RUNS:
         many = f"{len(answer)} of them" if isinstance(answer, (list, tuple)) else got(answer)
         return f"Expected {wanted}, got {many}."
-    for each in answer:
+    for which, each in zip(("first", "second"), answer, strict=True):
         if not isinstance(each, dict):
-            return f"Expected {wanted}, got {got(each)} as one of them."
-        missing = [key for key in keys if key not in each]
-        other = [key for key in each if key not in (*keys, *optional)]
-        if missing or other:
-            others = ", ".join(map(short, other[:MOST_LISTED]))
-            instead = f", and {others} instead" * bool(other)
-            has = f"{', '.join(missing)} missing{instead}" if missing else f"also {others}"
-            return f"Expected {wanted}; one of yours has {has}."
-        if problem := number_problem(each["number"]):
+            return f"Expected {wanted}, got {got(each)} as the {which} of them."
+        if problem := _wrong_keys(each, keys, optional):
+            return f"Expected {wanted}. The {which} of yours {problem}"
+        if problem := number_problem(each["number"], f" in the {which} of the two dicts"):
             return problem
     if answer[0]["number"] == answer[1]["number"]:
         return f"Expected two numbers, got {got(answer[0]['number'])} twice."
     return ""
 
 
-def number_problem(number: Any) -> str:
-    """What keeps a value from being a learner's own number; "" if nothing does."""
+def _wrong_keys(answer: Mapping[Any, Any], keys: Sequence[str], optional: Sequence[str]) -> str:
+    """Which keys an answer lacks, and which it has too many; "" if it has the right ones."""
+    missing = [key for key in keys if key not in answer]
+    other = [key for key in answer if key not in (*keys, *optional)]
+    meant = did_you_mean(other[0].lower(), missing or optional) if _named(other) else ""
+    parts = [f"lacks {', '.join(missing)}"] * bool(missing)
+    parts += [
+        f"{'has' if missing else 'also has'} {', '.join(map(short, other[:MOST_LISTED]))}"
+    ] * bool(other)
+    return f"{' and '.join(parts)}{meant or '.'}" if parts else ""
+
+
+def _named(keys: Sequence[Any]) -> bool:
+    return bool(keys) and isinstance(keys[0], str) and len(keys[0]) < MOST_OF_A_KEY
+
+
+def number_problem(number: Any, where: str = "") -> str:
+    """What keeps a value from being a learner's own number; "" if nothing does.
+
+    Args:
+        number: the value.
+        where: it stands, as the end of a sentence: " in the first of the two dicts".
+    """
     if type(number) is int and 0 <= number <= MOST_NUMBER:
         return ""
-    came = got(number)
+    came = f"{got(number)}{where}"
     return f"Expected as number a whole number of your own from 0 to {MOST_NUMBER:,}, got {came}."
 
 
@@ -215,6 +256,7 @@ def many(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _size(arguments: Any) -> int:
+def size(arguments: Any) -> int:
+    """How many numbers or words these arguments hold."""
     leaves = tree.tree_leaves(arguments)
     return sum(leaf.numel() if isinstance(leaf, Tensor) else 1 for leaf in leaves)

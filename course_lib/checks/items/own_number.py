@@ -13,7 +13,7 @@ import html
 import math
 import random
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -26,6 +26,8 @@ from course_lib.checks.engine.adapters import call_for_data
 from course_lib.checks.engine.call import Answer
 from course_lib.checks.engine.compare import Difference, short, told
 from course_lib.checks.items.hidden import got, two_numbers
+from course_lib.errors import CourseError
+from course_lib.wording import did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +49,8 @@ class Outcome:
 
     Attributes:
         text: as a table or a log, up to 80 characters a line.
-        values: what one may compute with, by name: ``outcome["weights"]``.
+        values: what one may compute with, by name: ``outcome["weights"]``; ``outcome.keys()`` has
+            the names.
         picture: draws it, where people would rather look than read.
     """
 
@@ -56,7 +59,23 @@ class Outcome:
     picture: Callable[[], Axes] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+        """The value of this name.
+
+        Raises:
+            CourseError: there is none.
+        """
+        is_text = isinstance(name, str)
+        if is_text and name in self.values:
+            return self.values[name]
+        meant = did_you_mean(name, self) if is_text else ""
+        raise CourseError(f"expected a key of this run ({', '.join(self)}), got {name!r}{meant}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def keys(self) -> list[str]:
+        """The names of the values."""
+        return [*self]
 
     def __repr__(self) -> str:
         return self.text
@@ -119,6 +138,8 @@ class Choice(Generic[R]):
 
     def form(self) -> str:
         letters = [*self.names]
+        if len(letters) == 2:
+            return " or ".join(map(repr, letters))
         return f"a letter from {letters[0]} to {letters[-1]}"
 
     def fits(self, answer: Any) -> bool:
@@ -182,6 +203,9 @@ class NumberedRun(Generic[R]):
         show: what a learner sees of it.
         questions: by the key of their answer; of several that are wrong, the first is told.
         says: one true sentence about this run, for whoever has answered all questions.
+        unit: of what is predicted, as "nats" or "%", else "".
+        easy: what a run shows whose answer can be guessed, as "the loss is ln V", else "". Of such
+            runs, an answer may have one.
     """
 
     id: str
@@ -189,6 +213,8 @@ class NumberedRun(Generic[R]):
     show: Callable[[R], Outcome]
     questions: Mapping[str, Question[R]]
     says: Callable[[R], str]
+    unit: str = ""
+    easy: Callable[[R], str] = lambda run: ""
 
     @cached_property
     def _made(self) -> dict[int, R]:
@@ -222,6 +248,7 @@ def own_number_item(run: NumberedRun[Any], *, hints: tuple[str, str, str]) -> It
         problem = two_numbers(answer, ["number", *run.questions], [PREDICTED])
         for each in () if problem else map(_plain, answer):
             problem = problem or _problem(each, run) or _wrong(each, run)
+        problem = problem or _both_easy(answer, run)
         return told(problem) if problem else None
 
     answers.__name__ = run.id.split(".")[1]
@@ -254,7 +281,8 @@ def _problem(answer: Mapping[str, Any], run: NumberedRun[Any]) -> str:
     """What keeps the answer about one run from having the right form."""
     for key, question in run.questions.items():
         if not question.fits(answer[key]):
-            return f"Expected as {key} {question.form()}, got {got(answer[key])}."
+            came = f"{got(answer[key])} for number {answer['number']}"
+            return f"Expected as {key} {question.form()}, got {came}."
     return ""
 
 
@@ -267,16 +295,36 @@ def _wrong(answer: Mapping[str, Any], run: NumberedRun[Any]) -> str:
     return ""
 
 
+def _both_easy(answer: Any, run: NumberedRun[Any]) -> str:
+    """What is to be changed if both runs could be answered without a look at them."""
+    shows = [run.easy(run.run(each["number"])) for each in answer]
+    if not all(shows):
+        return ""
+    return (
+        f"Both answers are right, and in both runs {shows[0]}, which could be guessed. In place of "
+        f"{answer[1]['number']}, take a number whose run shows something else."
+    )
+
+
 def _shown(answer: Any, run: NumberedRun[Any]) -> str:
-    """A sentence on each run for whoever has answered, with what was predicted, if a number."""
+    """A sentence on each run for whoever has answered, with what was predicted."""
     sentences = []
     for each in answer:
-        predicted = _plain(each).get(PREDICTED)
-        numbers = predicted if isinstance(predicted, (list, tuple)) else [predicted]
-        listed = ", ".join(f"{number:g}" for number in numbers if is_number(number))
-        ending = f" You predicted {listed}." if listed else ""
-        sentences.append(f"Number {each['number']}: {run.says(run.run(each['number']))}{ending}")
+        predicted = _predicted(_plain(each).get(PREDICTED), run.unit)
+        sentences.append(f"Number {each['number']}: {run.says(run.run(each['number']))}{predicted}")
     return "\n".join(sentences)
+
+
+def _predicted(predicted: Any, unit: str) -> str:
+    """A sentence with what was predicted, with its unit; "" if nothing was."""
+    numbers = predicted if isinstance(predicted, (list, tuple)) else [predicted]
+    if predicted is None or not numbers:
+        return ""
+    if not all(map(is_number, numbers)):
+        came = got(predicted)
+        return f" Your prediction, {came}, isn't a number, so it can't be put beside this one."
+    listed = ", ".join(f"{number:g}" for number in numbers)
+    return f" You predicted {listed}{f' {unit}' * bool(unit)}."
 
 
 def is_number(value: Any) -> bool:

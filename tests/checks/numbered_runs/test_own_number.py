@@ -172,12 +172,15 @@ def test_what_is_no_answer_is_told_in_a_sentence(item_id):
         ({"number": True}, "a whole number of your own"),
         ({"number": 10**30}, "a whole number of your own"),
         ({"number": 6}, "Expected two numbers, got 6 twice"),
-        ({"more": 1}, "one of yours has also"),
+        ({"more": 1}, "The first of yours also has 'more'"),
+        ({"Predicted": 1}, "also has 'Predicted': did you mean predicted?"),
+        ({"number": "5"}, "got '5' in the first of the two dicts"),
         *(
             ({key: each}, f"Expected as {key}")
             for key in good
             for each in ([], None, float("nan"), "Z")
         ),
+        *(({key: None}, "got None for number 5") for key in good if key != "number"),
     ]:
         report = check(item_id, lambda changed=changed: [good | changed, other])
         assert not report.passed
@@ -185,10 +188,12 @@ def test_what_is_no_answer_is_told_in_a_sentence(item_id):
     for key in good:
         missing = {k: v for k, v in good.items() if k != key}
         report = check(item_id, lambda missing=missing: [other, missing])
-        assert not report.passed and f"{key} missing." in str(report)
-        misspelt = missing | {f"{key}z": good[key]}
-        report = check(item_id, lambda misspelt=misspelt: [other, misspelt])
-        assert f"{key} missing, and '{key}z' instead." in str(report)
+        assert not report.passed and f"The second of yours lacks {key}." in str(report)
+        renamed = missing | {key.title(): good[key]}
+        report = str(check(item_id, lambda renamed=renamed: [renamed, other]))
+        assert f"The first of yours lacks {key} and has '{key.title()}': did you mean {key}?" in (
+            " ".join(report.split())
+        )
     for answer in (None, [], 3, "a", {}, good, [good], [good, other, good], [good, 3]):
         report = check(item_id, lambda answer=answer: answer)
         assert not report.passed and "a list of two dicts" in str(report)
@@ -201,15 +206,40 @@ def test_what_is_no_answer_is_told_in_a_sentence(item_id):
         (12.5, "You predicted 12.5."),
         ([3, 11], "You predicted 3, 11."),
         (None, ""),
-        ("many", ""),
-        (float("inf"), ""),
-        ([[1]], ""),
+        ([], ""),
+        ("many", "Your prediction, 'many', isn't a number"),
+        (float("inf"), "Your prediction, inf, isn't a number"),
+        ([[1]], "Your prediction, [[1]], isn't a number"),
+        ([10, "half"], "Your prediction, [10, 'half'], isn't a number"),
     ],
 )
 def test_a_prediction_is_never_judged(predicted, told):
     report = check("04.predict", lambda: both("04.predict", 5, predicted=predicted))
     assert report.passed
-    assert told in str(report) and ("You predicted" in str(report)) == bool(told)
+    text = " ".join(str(report).split())
+    assert told in text and ("predict" in text.split("What it shows")[1].lower()) == bool(told)
+
+
+def test_a_prediction_is_repeated_with_its_unit():
+    report = check("09.predict", lambda: both("09.predict", 5, predicted=0.5))
+    assert report.passed and "You predicted 0.5 %." in " ".join(str(report).split())
+
+
+def test_a_choice_of_two_is_asked_for_by_both_letters():
+    answers = both("04.compare", 5, honest="C")
+    report = str(check("04.compare", lambda: answers))
+    assert "Expected as honest 'A' or 'B', got 'C' for number 5." in report
+
+
+def test_a_run_names_its_keys():
+    shown = make_run("02.predict", number=1)
+    assert [*shown] == shown.keys() == ["logits", "labels", "read"] and "read" in shown
+    for key, message in [("logit", "did you mean logits"), (0, "got 0"), (["logits"], "got")]:
+        with pytest.raises(
+            CourseError, match=r"a key of this run \(logits, labels, read\)"
+        ) as told:
+            shown[key]
+        assert message in str(told.value)
 
 
 def test_a_tensor_without_axes_is_a_number():

@@ -16,6 +16,8 @@ def _problem(query: Any, key: Any, value: Any, mask: Any = None) -> str:
     tensors = (query, key, value)
     if not all(isinstance(each, Tensor) and each.is_floating_point() for each in tensors):
         return "query, key and value as tensors of floats"
+    if not query.dtype == key.dtype == value.dtype:
+        return "query, key and value of one dtype, such as float32"
     if query.ndim != 4 or not query.numel() or key.shape != query.shape:
         return "query and key with the same axes, (B, H, S, E)"
     if value.ndim != 4 or not value.numel() or value.shape[:3] != query.shape[:3]:
@@ -58,10 +60,10 @@ item = experiment_item(
         "Two sentences, two heads and two words are enough. Use few numbers that are not 0, so "
         "that you can work out a row of weights by hand: which score has a query of the second "
         "head, or of the second sentence, with the key that you gave it?",
-        "With E = 1, take two different queries from 1 to 3 in each map, keys from 0 to 3 whose "
-        "difference is another one in each head and sentence, since a softmax sees only "
-        "differences, values that all differ, and a mask that is False once in each map, and not "
-        "on the diagonal. First look at the shapes, then at the sums of the rows of weights, then "
-        "at one row.",
+        "With E = 1, take two different queries from 1 to 3 in each sentence and head, keys from 0 "
+        "to 3 whose difference is another one in each sentence and head, since a softmax sees only "
+        "differences, values that all differ, and a mask that is False once in each sentence and "
+        "head, and not on the diagonal. First look at the shapes, then at the sums of the rows of "
+        "weights, then at one row.",
     ),
 )

@@ -77,6 +77,7 @@ COSTS = {  # how a way is recognised, what it gains, and what it costs
 }
 run = NumberedRun(
     id="09.predict",
+    unit="%",
     make=_make,
     show=_show,
     questions={

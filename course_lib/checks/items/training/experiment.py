@@ -16,7 +16,8 @@ def _problem(logits: Any, labels: Any, pad_id: Any, smoothing: Any) -> str:
     last = logits.size(-1) - 1
     if type(pad_id) is not int or not 0 <= pad_id <= last or last < 2:
         return "a pad_id from 0 to V − 1, and at least three tokens"
-    return "" if isinstance(smoothing, float) and 0 <= smoothing <= 1 else "smoothing from 0 to 1"
+    fits = isinstance(smoothing, float) and 0 <= smoothing <= 1
+    return "" if fits else "smoothing as a float from 0.0 to 1.0"
 
 
 box = BlackBox(
