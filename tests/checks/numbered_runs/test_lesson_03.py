@@ -1,8 +1,11 @@
 """Runs of lesson 03: the count follows from layer and change, and the report says why."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.checks import _module, make_run
+from course_lib.checks.items.feed_forward.predict import LAYERS
 
 RUN = _module("03.predict").run
 NUMBERS = range(500, 700)
@@ -27,7 +30,8 @@ def expected(made):
     factor_of = {"sentence_norm": ("sentence", "all"), "batch_norm": ("all",)}
     if made.layer in factor_of and made.kind == "exchanged":
         return 2
-    if made.layer == "layer_norm" or made.kind in factor_of.get(made.layer, ()):
+    taken_out = made.layer == "layer_norm" and made.kind not in ("another", "exchanged")
+    if taken_out or made.kind in factor_of.get(made.layer, ()):
         return 0
     return {"sentence_norm": length, "batch_norm": everything, "dropout": everything}.get(
         made.layer, inputs
@@ -38,6 +42,15 @@ def test_the_count_follows_from_the_layer_and_the_change():
     for number in NUMBERS:
         made = RUN.run(number)
         assert made.changed == expected(made), number
+
+
+def test_the_report_has_the_count_of_each_of_the_six_layers():
+    for number in NUMBERS:
+        made = RUN.run(number)
+        counts = [expected(replace(made, layer=name)) for name in LAYERS]
+        assert made.by_layer == counts and made.changed == counts[[*LAYERS].index(made.layer)]
+        listed = ", ".join(map(str, counts))
+        assert f"With this change, the layers a to f change {listed}." in RUN.says(made)
 
 
 def test_no_vector_changes_by_nearly_the_threshold():

@@ -92,14 +92,90 @@ def test_a_loss_that_rounds_to_ln_v_is_reported_without_a_sign_that_misleads():
     assert all(each.startswith("The loss is ") and " which is ln V " in each for each in told)
 
 
+def test_the_count_of_larger_products_does_not_turn_on_rounding():
+    """Means by NumPy or PyTorch, of one column or of all: the same count."""
+    run = _module("01.conclude").run
+    for number in range(200, 320):
+        made, last = run.run(number), run.run(number).seen[-1]
+        mean = made.products.mean(0)
+        by_column = made.products.numpy()[:, last].mean()
+        all_of_numpy = made.products.numpy().mean(0)
+        counts = {
+            int((mean > mean[last] + 1e-3).sum()),
+            int((mean > made.products[:, last].mean() + 1e-3).sum()),
+            int((all_of_numpy > by_column + 1e-3).sum()),
+            int((mean.double() > float(by_column) + 1e-3).sum()),
+        }
+        assert counts == {made.larger}, number
+        assert int(((mean - mean[last]).abs() < 1.9e-3).sum()) == 1  # itself
+        assert (made.larger == last) == (made.shows == "steady")
+
+
+def test_one_row_gives_another_count_where_the_position_matters():
+    run = _module("01.conclude").run
+    made = [run.run(number) for number in range(200, 320)]
+    position = [each for each in made if each.shows == "position"]
+    assert len(position) > 10
+    for each in position:
+        assert run.questions["larger"].wrong(each, each.larger_at_0)
+    assert sum(each.shows == "steady" for each in made) < 0.2 * len(made)  # it can be guessed
+
+
+def test_one_distance_is_told_in_the_singular():
+    run = _module("01.conclude").run
+    runs = (run.run(number) for number in range(200))
+    one = next(each for each in runs if each.shows == "wobbles" and each.farther == 1)
+    assert "At 1 distance beyond" in run.says(one)
+
+
+@pytest.mark.parametrize(("item_id", "key"), [("01.conclude", "shows"), ("02.predict", "why")])
+def test_of_runs_that_can_be_guessed_an_answer_has_one(item_id, key):
+    run = _module(item_id).run
+    answers = [
+        {"number": number}
+        | {
+            name: each.letter(run.run(number))
+            if name == key
+            else round(each.right(run.run(number)), 2)
+            for name, each in run.questions.items()
+        }
+        for number in range(100)
+    ]
+    easy, other = (
+        [a for a in answers if bool(run.easy(run.run(a["number"]))) is b] for b in (True, False)
+    )
+    report = check(item_id, lambda: easy[:2])
+    assert not report.passed
+    text = " ".join(str(report).split())
+    assert "Both answers are right, and in both runs" in text
+    assert f"In place of {easy[1]['number']}, take a number" in text
+    assert check(item_id, lambda: [easy[0], other[0]]).passed
+    wrong = [easy[0], easy[1] | {key: "c"}]  # that both are of one kind, it tells only then
+    assert f"Number {easy[1]['number']}, {key}: it isn't c" in str(check(item_id, lambda: wrong))
+
+
+def test_a_refusal_of_large_logits_is_untrue_where_they_are_close():
+    run = _module("02.predict").run
+    look = run.questions["why"].look
+    opening = "Then the logits of a position would have a standard deviation of 1 or more, and "
+    assert look["favourites"].startswith(opening) and look["random"].startswith(opening)
+    for number in range(200, 320):
+        made = run.run(number)
+        of_each = made.logits.std(-1)
+        if made.why in ("favourites", "random"):
+            assert of_each.min() > 1
+        if made.why == "close":
+            assert of_each.max() < 0.5
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_distance_of_a_row_from_itself_does_not_count(number):
     run = _module("02.conclude").run
     made, question = run.run(number), run.questions["ratio"]
     parts = (made.tokens, made.positions)
     tokens, positions = (torch.cdist(x, x).mean().item() for x in parts)
-    if len(made.tokens) != len(made.positions):  # else the two means are too small by one factor
-        assert question.wrong(made, tokens / positions)
+    assert len(made.tokens) != len(made.positions)  # else both means are too small by one factor
+    assert question.wrong(made, tokens / positions)
     assert not question.wrong(made, round(made.changes, 3))
     assert "a norm says how long" in question.wrong(made, made.norms)
 

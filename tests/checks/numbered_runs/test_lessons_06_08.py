@@ -1,5 +1,6 @@
 """Runs of lessons 06 to 08: whoever reads the numbers carefully finds the right answer."""
 
+import itertools
 import re
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from course_lib.checks import _module, check, make_run
 from course_lib.checks.items.full_model.connections import CHANGES
-from course_lib.model import decoder_mask
+from course_lib.model import decoder_mask, parameter_parts
 
 NUMBERS = range(500, 520)
 
@@ -110,7 +111,11 @@ def test_one_may_count_the_rows_with_ones_own_mask():
     ("item_id", "told"),
     [
         ("06.predict", r"Under a decoder's mask, the word would move \d+\. You predicted"),
-        ("07.predict", r"(It is pre-norm|would make them [\d.]+ times).* You predicted"),
+        (
+            "07.predict",
+            r"blocks would make words with a standard deviation of 0\.5 [\d.]+ times as long\. "
+            "You predicted",
+        ),
     ],
 )
 def test_a_prediction_stands_beside_what_it_was_of(item_id, told):
@@ -127,6 +132,60 @@ def test_a_prediction_stands_beside_what_it_was_of(item_id, told):
     ]
     report = check(item_id, lambda: answers)
     assert report.passed and re.search(told, str(report).replace("\n", " ")), str(report)
+
+
+def test_what_a_block_adds_tells_pre_norm_from_a_stack_without_norms():
+    """Also for long words: "d" is refused with something that is untrue of pre-norm."""
+    run = _module("07.predict").run
+    seen = set()
+    for number in range(112, 177):
+        made = run.run(number)
+        added = made.lengths.diff()
+        assert len(added) == 10
+        assert 0.35 < made.stream[0].std() < 0.95
+        if made.kind == "pre":
+            assert made.ratio > 1.8 and added[-3:].mean() < added[:3].mean()
+        if made.kind == "bare":
+            assert added[-3:].mean() > 2 * added[:3].mean()
+        seen.add(made.kind)
+    assert {"pre", "bare"} <= seen
+    assert "more than twice as much as the first three" in run.questions["stack"].look["bare"]
+
+
+def test_the_prediction_of_pre_norm_is_that_of_the_question():
+    """Words that start with a standard deviation of 0.5 become about four times as long."""
+    run = _module("07.predict").run
+    for number in range(500, 520):
+        made = run.run(number)
+        assert made.pre_norm.shape[0] == 11
+        assert made.pre_norm[0].std().item() == pytest.approx(0.5, abs=0.05)
+        assert 3 < made.pre_norm_ratio < 5.5
+
+
+@pytest.mark.parametrize("number", [4, 16, 30])
+def test_only_a_weight_of_0_is_an_empty_cell(number):
+    shown, made = make_run("06.compare", number=number), _module("06.compare").run.run(number)
+    axes = shown.picture().figure.axes
+    small = 0
+    for ax, (letter, sentence) in zip(axes, itertools.product("AB", range(3)), strict=False):
+        weights = made.weights[letter][sentence]
+        written = (text for text in ax.texts if text.get_transform() == ax.transData)
+        cells = {text.get_position()[::-1]: text.get_text() for text in written}
+        for query, key in itertools.product(range(6), range(6)):
+            assert ((query, key) in cells) == bool(weights[query, key] > 0), (letter, sentence)
+            small += cells.get((query, key)) == "0.00"
+    assert small
+
+
+def test_a_share_leaves_the_norms_out():
+    run = _module("08.conclude").run
+    for number in range(500, 530):
+        config = run.run(number)
+        kinds = {kind: sum(each.values()) for kind, each in parameter_parts(config).items()}
+        norms = kinds.pop("norm")
+        share = 100 * kinds["attention"] / sum(kinds.values())
+        assert not run.questions["share"].wrong(config, round(share, 1))
+        assert norms < 0.01 * sum(kinds.values())  # as the task says
 
 
 def test_no_length_is_printed_from_which_the_ratio_could_be_read():

@@ -120,6 +120,7 @@ def _show(run: Layer) -> Outcome:
     )
 
 
+DOUBLE = "twice as many words take exactly twice as many multiplications"
 HOW = {
     "in_order": "the six einsums of Q5b, as they stand there",
     "keys_meet_values": "no softmax, and keys meet values before the queries: "
@@ -147,6 +148,7 @@ SAYS = {
 }
 run = NumberedRun(
     id="05.predict",
+    easy=lambda run: DOUBLE if run.how == "keys_meet_values" else "",
     make=_make,
     show=_show,
     questions={

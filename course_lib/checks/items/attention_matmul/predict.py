@@ -64,7 +64,8 @@ def _make(drawn: random.Random) -> Attention:
     if why == "alike":
         differ = drawn.uniform(0.3, 0.6) / math.sqrt(d_head)
         almost_one = torch.randn(QUERIES, 1, d_head) + differ * keys
-        scores = torch.einsum("nd,nkd->nk", queries, almost_one)
+        standard_normal = almost_one / math.sqrt(1 + differ**2)  # each number, taken alone
+        scores = torch.einsum("nd,nkd->nk", queries, standard_normal)
     return Attention(d_head, why, scores=scores, as_drawn=as_drawn)
 
 
@@ -81,7 +82,7 @@ def _says(run: Attention) -> str:
     )
     divided, undivided = (_keys_attended(run.as_drawn / by) for by in (math.sqrt(run.d_head), 1.0))
     return (
-        f"A query attends to {run.keys_attended:.2f} of {KEYS} keys. {because} Of independent "
+        f"A query attends to {run.keys_attended:.3f} of {KEYS} keys. {because} Of independent "
         f"keys, it attends to {divided:.2f} if the scores are divided by the root of d_head = "
         f"{run.d_head}, and to {undivided:.2f} if they are not."
     )
@@ -113,9 +114,9 @@ run = NumberedRun(
         "keys": Number(
             what="exp of the mean entropy of the rows",
             right=lambda run: run.keys_attended,
-            look='Give two decimals. The entropy of one row of `run["weights"]` is −Σ w ln w. Take '
-            "its mean over all rows first, and then exp of this mean.",
-            within=0.01,
+            look='Give three decimals. The entropy of one row of `run["weights"]` is −Σ w ln w. '
+            "Take its mean over all rows first, and then exp of this mean.",
+            within=0.0006,
         ),
         "why": Choice(
             options=WHY,

@@ -24,7 +24,9 @@ from course_lib.model import FeedForward, MultiHeadAttention
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WORDS, HEADS = 12, 4
+WORDS, HEADS, BLOCKS = 12, 4, 10
+STARTS = (0.4, 0.9)  # of the numbers of a word, the standard deviation at first
+PREDICTED_FROM = 0.5  # the same of the words whose length is to be predicted
 Sublayer = Callable[[Tensor], Tensor]
 
 
@@ -35,7 +37,8 @@ class Stack:
     Attributes:
         kind: how a sublayer is joined to the stream.
         stream: before the first block and after each, (blocks passed, word, d_model).
-        pre_norm: the same words and blocks, joined by pre-norm.
+        pre_norm: the same blocks, joined by pre-norm, and the same words, but with a standard
+            deviation of ``PREDICTED_FROM`` at first.
     """
 
     kind: str
@@ -55,16 +58,17 @@ class Stack:
 
     @property
     def pre_norm_ratio(self) -> float:
-        """How many times as long they would be in pre-norm."""
+        """How many times as long those words become in pre-norm."""
         lengths = _lengths(self.pre_norm)
         return float(lengths[-1] / lengths[0])
 
     @property
     def clear(self) -> bool:
-        """Whether one can see if each block adds about as much, or multiplies by as much."""
+        """Whether one can see if what a block adds grows with the stream."""
         growth = self.lengths.diff()
         bend = float(growth[-3:].mean() / growth[:3].mean())
-        return {"pre": bend < 1.4, "bare": bend > 2.2}.get(self.kind, True)
+        pre = bend < 1 and self.ratio > 1.8
+        return {"pre": pre, "bare": bend > 2.2}.get(self.kind, True)
 
 
 def _lengths(stream: Tensor) -> Tensor:
@@ -74,11 +78,11 @@ def _lengths(stream: Tensor) -> Tensor:
 @torch.no_grad()
 def _make(drawn: random.Random) -> Stack:
     kind, d_model = drawn.choice([*KINDS]), drawn.choice([64, 96, 128])
-    n_blocks, scale = drawn.choice([8, 10, 12]), drawn.uniform(0.5, 2.0)
+    scale = drawn.uniform(*STARTS)
     while True:
-        words = scale * torch.randn(1, WORDS, d_model)
-        stream, pre_norm = [words], [words]
-        for _ in range(n_blocks):
+        words = torch.randn(1, WORDS, d_model)
+        stream, pre_norm = [scale * words], [PREDICTED_FROM * words]
+        for _ in range(BLOCKS):
             attention = MultiHeadAttention(d_model, HEADS)
             feed_forward = FeedForward(d_model, 4 * d_model, 0.0)
             for matrix in (feed_forward.expand.weight, feed_forward.contract.weight):
@@ -137,8 +141,8 @@ KINDS = {
 WHY = {
     "post": "It is post-norm: each block ends with a norm, so each vector has the standard "
     "deviation 1.00, and the words still differ.",
-    "pre": "It is pre-norm: each sublayer reads a normalised copy, and adds about as much in "
-    "every block.",
+    "pre": "It is pre-norm: each sublayer reads a normalised copy, so what it adds does not grow "
+    "with the stream.",
     "copy": "A normalised copy goes on: the norm is on the residual path, but f is added after it, "
     "so the standard deviation is about 1.1, whatever goes in.",
     "bare": "There is no norm: the longer the words are, the more f adds, so the length is "
@@ -170,8 +174,8 @@ run = NumberedRun(
                 "block would add about as much as an early one, or less.",
                 "copy": "Then the length would be about the same after each block, whatever it was "
                 "at first, and the standard deviation of a vector about 1.1, not exactly 1.",
-                "bare": "Then what a block adds would grow with the stream: the length would be "
-                "multiplied by about the same number in each block.",
+                "bare": "Then what a block adds would grow with the stream: the last three blocks "
+                "would add more than twice as much as the first three.",
                 "half": "Then the length would level off after a few blocks, where the standard "
                 "deviation is clearly below 1.",
                 "alone": "Then after each block each vector would have the standard deviation "
@@ -180,18 +184,11 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"The words became {run.ratio:.2f} times as long. {WHY[run.kind]}{_in_pre_norm(run)}"
+        f"The words became {run.ratio:.2f} times as long. {WHY[run.kind]} In pre-norm, your blocks "
+        f"would make words with a standard deviation of {PREDICTED_FROM} {run.pre_norm_ratio:.2f} "
+        "times as long."
     ),
 )
-
-
-def _in_pre_norm(run: Stack) -> str:
-    """What was to be predicted, for whoever has measured another stack."""
-    if run.kind == "pre":
-        return ""
-    return f" In pre-norm, your blocks would make them {run.pre_norm_ratio:.2f} times as long."
-
-
 item = own_number_item(
     run,
     hints=(

@@ -52,7 +52,7 @@ class Parts:
 
 def _make(drawn: random.Random) -> Parts:
     shows, d_model = drawn.choice([*SHOWS]), drawn.choice([64, 128, 256])
-    positions = sinusoidal_positions(drawn.choice([20, 30, 40]), d_model)
+    positions = sinusoidal_positions(drawn.choice([30, 40, 50]), d_model)
     noise = torch.randn(TOKENS, d_model)
     std = drawn.uniform(0.4, 0.6)  # an encoding's numbers have 0.7
     if shows == "token":

@@ -121,6 +121,8 @@ SAYS = {
 }
 run = NumberedRun(
     id="02.predict",
+    unit="nats",
+    easy=lambda run: "the loss is ln V, or nearly" if run.why == "close" else "",
     make=_make,
     show=_show,
     questions={
@@ -138,11 +140,12 @@ run = NumberedRun(
             look={
                 "close": "Then the logits of a position would differ by a few tenths, and the loss "
                 "would be within a few hundredths of ln V.",
-                "favourites": "Then the argmax of the logits would be one of a few tokens, again "
-                "and again.",
+                "favourites": "Then the logits of a position would have a standard deviation of 1 "
+                "or more, and their argmax would be one of a few tokens, again and again.",
                 "copies": "Then the argmax of the logits would be the token read nearly "
                 "everywhere, and the labels would be other tokens.",
-                "random": "Then the argmax would be another token nearly each time, and seldom the "
+                "random": "Then the logits of a position would have a standard deviation of 1 or "
+                "more, and their argmax would be another token nearly each time, and seldom the "
                 "one that was read.",
                 "not_shifted": "Then the labels would be the tokens read, and the loss would be "
                 "below ln V: before any training, nobody can know the next token.",

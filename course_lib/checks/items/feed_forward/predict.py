@@ -35,6 +35,7 @@ class Twice:
         change: in words.
         before: (sentence, position, d_model).
         after: as ``before``.
+        by_layer: how many vectors each of the six layers would have changed, in their order.
     """
 
     layer: str
@@ -43,11 +44,16 @@ class Twice:
     change: str
     before: Tensor
     after: Tensor
+    by_layer: list[int]
 
     @property
     def changed(self) -> int:
         """How many vectors are not what they were."""
-        return int(((self.after - self.before).abs().amax(-1) > CHANGED).sum())
+        return _changed(self.before, self.after)
+
+
+def _changed(before: Tensor, after: Tensor) -> int:
+    return int(((after - before).abs().amax(-1) > CHANGED).sum())
 
 
 def _normed(x: Tensor, *axes: int) -> Tensor:
@@ -101,7 +107,10 @@ def _make(drawn: random.Random) -> Twice:
     name = drawn.choice([*LAYERS])
     x = torch.randn(drawn.randint(3, 6), drawn.randint(5, 9), D)
     (kind, change, other), layer = _change(x, drawn, layer=name), _layer(name)
-    return Twice(name, kind, change=change, before=layer(x), after=layer(other))
+    before, after = layer(x), layer(other)
+    layers = map(_layer, LAYERS)
+    by_layer = [_changed(each(x), each(other)) for each in layers]
+    return Twice(name, kind, change=change, before=before, after=after, by_layer=by_layer)
 
 
 def _show(run: Twice) -> Outcome:
@@ -181,7 +190,10 @@ run = NumberedRun(
             },
         ),
     },
-    says=lambda run: f"{run.changed} of {run.before[..., 0].numel()} vectors changed: {_why(run)}.",
+    says=lambda run: (
+        f"{run.changed} of {run.before[..., 0].numel()} vectors changed: {_why(run)}. With this "
+        f"change, the layers a to f change {', '.join(map(str, run.by_layer))}."
+    ),
 )
 item = own_number_item(
     run,

@@ -54,11 +54,11 @@ run = NumberedRun(
     show=_show,
     questions={
         "share": Number(
-            what="attention's share of all parameters, in per cent",
+            what="attention's share of all parameters but those of the norms, in per cent",
             right=lambda config: Counts.of(config).share,
             look="A shape of (512, 512) is 262,144 parameters. Add up those whose name has "
-            "“attention” in it, biases too, and divide by the sum of all. A share of 0.45 is 45 %: "
-            "write it in per cent, with one decimal.",
+            "“attention” in it, biases too, and divide by the sum of all three kinds. A share of "
+            "0.45 is 45 %: write it in per cent, with one decimal.",
             within=0.06,
         ),
         "conclusion": Choice(
@@ -89,7 +89,7 @@ def _says(config: TransformerConfig, counts: Counts) -> str:
         f"{name[0].upper()}{name[1:]}. With D = {config.d_model}, F = {config.d_ff}, "
         f"{config.n_layers} blocks and V = {config.target_vocab:,}, attention has "
         f"{counts.share:.1f} % of your {counts.total:,} parameters, the feed-forward networks "
-        f"{others[0]:.1f} %, the tables {others[1]:.1f} %."
+        f"{others[0]:.1f} %, the tables {others[1]:.1f} %, if the norms are left out."
     )
 
 

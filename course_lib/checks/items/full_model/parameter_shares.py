@@ -18,24 +18,23 @@ D_MODEL, D_FF, VOCAB = 2, 3, 5
 
 @dataclass(frozen=True)
 class Counts:
-    """Where the parameters of a config are."""
+    """Where the parameters of a config are, its norms left out."""
 
     attention: int
     feed_forward: int
     _: KW_ONLY
     tables: int
-    total: int
 
     @classmethod
     def of(cls, config: TransformerConfig) -> Counts:
         kinds = {kind: sum(each.values()) for kind, each in parameter_parts(config).items()}
         tables = kinds["embedding"] + kinds["output"]
-        return cls(
-            kinds["attention"],
-            kinds["feed-forward"],
-            tables=tables,
-            total=sum(kinds.values()),
-        )
+        return cls(kinds["attention"], kinds["feed-forward"], tables=tables)
+
+    @property
+    def total(self) -> int:
+        """Of the three together."""
+        return self.attention + self.feed_forward + self.tables
 
     @property
     def share(self) -> float:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LENGTH = 6
 PAD = "pad"
 SENTENCES = ("the black cat drinks milk", "we like our tea hot", "she reads books at home")
+SMALL = 0.005  # a weight below this one is 0.00 in two decimals
 CLEARLY = 0.03  # of its weight, a row of the wrong run that does not sum to 1 lacks at least
 
 
@@ -113,7 +114,9 @@ def _draw(run: Maps) -> Axes:
     for row, letter in zip(axes, "AB", strict=True):
         for n, (ax, tokens) in enumerate(zip(row, run.tokens, strict=True)):
             title = f"{letter}, sentence {n}"
-            viz.plot_attention(run.weights[letter][n], tokens, tokens, title=title, ax=ax)
+            weights = run.weights[letter][n]
+            viz.plot_attention(weights, tokens, tokens, title=title, ax=ax)
+            _write_small(ax, weights)
     first: Axes = axes[0, 0]
     # Not the descriptions of all six maps: they would fill the screen, and compare the runs.
     set_alt_text(
@@ -122,6 +125,14 @@ def _draw(run: Maps) -> Axes:
         "sentences: a row for each query, a column for each key. A weight below 0.005 is left out.",
     )
     return first
+
+
+def _write_small(ax: Axes, weights: Tensor) -> None:
+    """0.00 where a weight is that small: only a weight of exactly 0 is an empty cell."""
+    from course_lib.viz.style import SOFT
+
+    for query, key in ((weights > 0) & (weights < SMALL)).nonzero().tolist():
+        ax.text(key, query, "0.00", ha="center", va="center", fontsize=9, color=SOFT)
 
 
 ERRORS = {
@@ -199,8 +210,8 @@ item = own_number_item(
         "Draw the right mask of one sentence with pads on the left. Which rows have nothing left, "
         "and is that an error?",
         "For each real token, ask three things: may it attend to every key that has a weight, has "
-        "every key that it may attend to a weight, and is the sum 1? An empty cell of the picture "
-        "may still hold a small weight.",
+        "every key that it may attend to a weight, and is the sum 1? A weight of 0.00 in the "
+        "picture is small, and not 0.",
         'With `may = decoder_mask(run["ids"], 0)[:, 0]`, look at the cells where '
         '`(run["A"] > 0) != may`, and then at `run["A"].sum(-1)`. Do the same with B. In which '
         'rows of real tokens, `run["ids"] > 0`, is something wrong?',

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from course_lib.checks.items.hidden import many
 from course_lib.checks.items.own_number import (
     Choice,
     Number,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POSITIONS = 60
+CLEARLY = 1e-3  # by how much a mean product is larger than another, at least; less is rounding
 
 
 @dataclass(frozen=True)
@@ -43,23 +45,27 @@ class Dots:
     seen: list[int]
 
     @property
-    def alike(self) -> int:
-        """How many distances have a mean product of at least that of the last one seen."""
-        return int(self._alike.sum())
+    def larger(self) -> int:
+        """How many distances have a larger mean product than the last one seen."""
+        return int(self._larger(self.products.mean(0)).sum())
+
+    @property
+    def larger_at_0(self) -> int:
+        """How many have a larger product, at position 0 alone."""
+        return int(self._larger(self.products[0]).sum())
 
     @property
     def farther(self) -> int:
-        """How many of these are larger than the last one seen."""
-        return int(self._alike[self.seen[-1] + 1 :].sum())
+        """How many of the distances with a larger mean product lie beyond the last one seen."""
+        return int(self._larger(self.products.mean(0))[self.seen[-1] + 1 :].sum())
 
-    @property
-    def _alike(self) -> Tensor:
-        mean = self.products.mean(0)
-        return mean >= mean[self.seen[-1]]
+    def _larger(self, products: Tensor) -> Tensor:
+        return products > products[self.seen[-1]] + CLEARLY
 
 
 def _make(drawn: random.Random) -> Dots:
-    shows = drawn.choice([*SHOWS])
+    # Of "steady", the count can be guessed.
+    shows = drawn.choices([*SHOWS], weights=[2, 1, 2, 2, 2])[0]
     while True:
         distances = drawn.randint(44, 60)
         rows, table = rows_that_show(shows, drawn, POSITIONS + distances)
@@ -70,9 +76,10 @@ def _make(drawn: random.Random) -> Dots:
         run = Dots(shows, table, products=products.float(), seen=seen)
         falls = products[0, seen].diff() < -0.01  # seen in two decimals
         mean = products.mean(0)
-        close = (mean - mean[seen[-1]]).abs() < 1e-4  # another machine might round differently
-        bears_out = run.alike == seen[-1] + 1 or run.farther == 0  # as the friend would expect
-        if falls.all() and close.sum() == 1 and bears_out == (shows == "steady"):
+        close = (mean - mean[seen[-1]]).abs() < 2 * CLEARLY  # machines round differently
+        bears_out = run.larger == seen[-1] or run.farther == 0  # as the friend would expect
+        needs_mean = shows != "position" or run.larger != run.larger_at_0
+        if falls.all() and close.sum() == 1 and bears_out == (shows == "steady") and needs_mean:
             return run
 
 
@@ -115,9 +122,9 @@ def _says(run: Dots) -> str:
         + {
             "steady": "No pair gets through half a turn within these distances, so every cosine "
             "falls. Far enough out, the product would rise here, too.",
-            "wobbles": f"At {run.farther} distances beyond {last}, the product is larger than at "
-            f"distance {last}: the higher frequencies have got through half a turn, and their "
-            "cosines rise again.",
+            "wobbles": f"At {many(run.farther, 'distance')} beyond {last}, the product is larger "
+            f"than at distance {last}: the higher frequencies have got through half a turn, and "
+            "their cosines rise again.",
             "returns": f"At distance {int(mean[13:].argmax()) + 13} the product is back at "
             f"{mean[13:].max():.1%} of its first value: all frequencies are multiples of the "
             "slowest one, so every pair is about back where it was.",
@@ -149,12 +156,13 @@ run = NumberedRun(
     make=_make,
     show=_show,
     questions={
-        "alike": Number(
-            what="the count of distances with at least the product of the last one seen",
-            right=lambda run: run.alike,
+        "larger": Number(
+            what="the count of distances with a larger product than the last one seen",
+            right=lambda run: run.larger,
             look='Take the mean of `run["products"]` over all positions, which leaves one number '
-            "for each distance, and count those that are not below the one at "
-            '`run["last_seen"]`. Distance 0 counts, and so does the last one seen.',
+            "for each distance, and count those that are larger than the one at "
+            '`run["last_seen"]` by more than 0.001. Distance 0 counts, and so do all that lie '
+            "beyond.",
         ),
         "shows": Choice(
             options=SHOWS,
@@ -174,6 +182,7 @@ run = NumberedRun(
         ),
     },
     says=_says,
+    easy=lambda run: "your friend is right" if run.shows == "steady" else "",
 )
 item = own_number_item(
     run,
