@@ -235,7 +235,7 @@ def _wrong_keys(answer: Mapping[Any, Any], keys: Sequence[str], optional: Sequen
 
 
 def _named(keys: Sequence[Any]) -> bool:
-    return bool(keys) and isinstance(keys[0], str) and len(keys[0]) < MOST_OF_A_KEY
+    return bool(keys) and type(keys[0]) is str and len(keys[0]) < MOST_OF_A_KEY
 
 
 def number_problem(number: Any, where: str = "") -> str:

@@ -301,7 +301,7 @@ def _both_easy(answer: Any, run: NumberedRun[Any]) -> str:
     if not all(shows):
         return ""
     return (
-        f"Both answers are right, and in both runs {shows[0]}, which could be guessed. In place of "
+        f"Both answers are right, and in both runs {shows[0]}, which could be guessed. Instead of "
         f"{answer[1]['number']}, take a number whose run shows something else."
     )
 

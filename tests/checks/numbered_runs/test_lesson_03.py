@@ -50,7 +50,7 @@ def test_the_report_has_the_count_of_each_of_the_six_layers():
         counts = [expected(replace(made, layer=name)) for name in LAYERS]
         assert made.by_layer == counts and made.changed == counts[[*LAYERS].index(made.layer)]
         listed = ", ".join(map(str, counts))
-        assert f"With this change, the layers a to f change {listed}." in RUN.says(made)
+        assert f"For this change, the counts of the layers a to f are {listed}." in RUN.says(made)
 
 
 def test_no_vector_changes_by_nearly_the_threshold():

@@ -148,7 +148,7 @@ def test_of_runs_that_can_be_guessed_an_answer_has_one(item_id, key):
     assert not report.passed
     text = " ".join(str(report).split())
     assert "Both answers are right, and in both runs" in text
-    assert f"In place of {easy[1]['number']}, take a number" in text
+    assert f"Instead of {easy[1]['number']}, take a number" in text
     assert check(item_id, lambda: [easy[0], other[0]]).passed
     wrong = [easy[0], easy[1] | {key: "c"}]  # that both are of one kind, it tells only then
     assert f"Number {easy[1]['number']}, {key}: it isn't c" in str(check(item_id, lambda: wrong))

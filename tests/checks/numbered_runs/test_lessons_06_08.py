@@ -113,7 +113,7 @@ def test_one_may_count_the_rows_with_ones_own_mask():
         ("06.predict", r"Under a decoder's mask, the word would move \d+\. You predicted"),
         (
             "07.predict",
-            r"blocks would make words with a standard deviation of 0\.5 [\d.]+ times as long\. "
+            r"a standard deviation of 0\.5 would become [\d.]+ times as long in your blocks\. "
             "You predicted",
         ),
     ],

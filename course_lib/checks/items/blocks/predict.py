@@ -184,9 +184,9 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"The words became {run.ratio:.2f} times as long. {WHY[run.kind]} In pre-norm, your blocks "
-        f"would make words with a standard deviation of {PREDICTED_FROM} {run.pre_norm_ratio:.2f} "
-        "times as long."
+        f"The words became {run.ratio:.2f} times as long. {WHY[run.kind]} In pre-norm, words that "
+        f"start with a standard deviation of {PREDICTED_FROM} would become "
+        f"{run.pre_norm_ratio:.2f} times as long in your blocks."
     ),
 )
 item = own_number_item(

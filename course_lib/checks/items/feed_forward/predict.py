@@ -191,8 +191,8 @@ run = NumberedRun(
         ),
     },
     says=lambda run: (
-        f"{run.changed} of {run.before[..., 0].numel()} vectors changed: {_why(run)}. With this "
-        f"change, the layers a to f change {', '.join(map(str, run.by_layer))}."
+        f"{run.changed} of {run.before[..., 0].numel()} vectors changed: {_why(run)}. For this "
+        f"change, the counts of the layers a to f are {', '.join(map(str, run.by_layer))}."
     ),
 )
 item = own_number_item(
