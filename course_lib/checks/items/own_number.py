@@ -321,8 +321,10 @@ def _predicted(predicted: Any, unit: str) -> str:
     if predicted is None or not numbers:
         return ""
     if not all(map(is_number, numbers)):
-        came = got(predicted)
-        return f" Your prediction, {came}, isn't a number, so it can't be put beside this one."
+        return (
+            f" Your prediction, {got(predicted)}, is neither a number nor a list of numbers, "
+            "so the report leaves it out."
+        )
     listed = ", ".join(f"{number:g}" for number in numbers)
     return f" You predicted {listed}{f' {unit}' * bool(unit)}."
 

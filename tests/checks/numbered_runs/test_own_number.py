@@ -207,10 +207,10 @@ def test_what_is_no_answer_is_told_in_a_sentence(item_id):
         ([3, 11], "You predicted 3, 11."),
         (None, ""),
         ([], ""),
-        ("many", "Your prediction, 'many', isn't a number"),
-        (float("inf"), "Your prediction, inf, isn't a number"),
-        ([[1]], "Your prediction, [[1]], isn't a number"),
-        ([10, "half"], "Your prediction, [10, 'half'], isn't a number"),
+        ("many", "Your prediction, 'many', is neither a number"),
+        (float("inf"), "Your prediction, inf, is neither a number"),
+        ([[1]], "Your prediction, [[1]], is neither a number"),
+        ([10, "half"], "Your prediction, [10, 'half'], is neither a number"),
     ],
 )
 def test_a_prediction_is_never_judged(predicted, told):

@@ -54,7 +54,7 @@ run = NumberedRun(
     show=_show,
     questions={
         "share": Number(
-            what="attention's share of all parameters but those of the norms, in per cent",
+            what="attention's share (in per cent, without the norms)",
             right=lambda config: Counts.of(config).share,
             look="A shape of (512, 512) is 262,144 parameters. Add up those whose name has "
             "“attention” in it, biases too, and divide by the sum of all three kinds. A share of "
