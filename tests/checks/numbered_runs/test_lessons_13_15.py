@@ -130,7 +130,23 @@ def test_the_right_table_of_error_rates_is_that_of_the_exercises(number):
         differ = [abs(a - b) > 1e-6 for a, b in zip(right, shown["rates"][letter], strict=True)]
         assert any(differ) == (letter == run.wrong)
         if any(differ):
-            assert differ.index(True) == run.sentence
+            assert differ.index(True) + 1 == run.sentence
+
+
+def test_a_high_error_rate_is_no_sign_of_an_error():
+    high = {each: [0, 0] for each in two_heads.ERRORS}
+    for number in range(120):
+        run = two_heads.run.run(number)
+        for n, letter in enumerate((run.honest, run.wrong)):
+            high[run.error][n] += sum(run.rates(letter)) / two_heads.SENTENCES > 0.5
+    assert all(right and wrong for right, wrong in high.values()), high
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_rows_one_further_down_give_the_table_only_with_that_error(number):
+    run = two_heads.run.run(number)
+    shifted = run.rates(run.wrong, "one_row_down")
+    assert (shifted == run.rates(run.wrong)) == (run.error == "one_row_down")
 
 
 def test_the_picture_of_two_heads_has_a_frame_for_each_gold_link_and_no_rate():
@@ -173,6 +189,11 @@ def test_the_conclusion_about_the_heads_is_true(number):
         "apart": second > 1 and 0.2 < extra < 1,
         "none": run.losses.max() - run.whole < 0.2,
     }[run.why]
+    # As the task says it: what is needed costs more than half a nat.
+    needed = int((alone > 0.5).sum())
+    expected = {"sharpest": 1, "another": 1, "series": 2, "apart": 2}.get(run.why, 0)
+    assert needed == expected
+    assert (run.losses.max() - run.whole > 0.5) == (run.why != "none")
     entropies = run.entropies.sort().values
     assert entropies[1] - entropies[0] > 0.1  # one sees which maps are the sharpest
 
@@ -187,6 +208,17 @@ def test_the_printed_table_is_as_precise_as_the_answer_must_be(number):
     question = which_head.run.questions["extra"]
     assert not question.wrong(run, answer)
     assert question.wrong(run, 0.0) and question.wrong(run, -answer)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_whoever_forgets_the_loss_of_the_whole_model_is_refused(number):
+    run = which_head.run.run(number)
+    assert run.whole >= 0.03
+    alone = run.losses.diagonal()
+    pairs = torch.ones(6, 6).triu(1).bool()
+    forgotten = (run.losses - alone[:, None] - alone[None, :])[pairs]
+    answer = round(forgotten[forgotten.abs().argmax()].item(), 2)
+    assert which_head.run.questions["extra"].wrong(run, answer)
 
 
 def test_the_caption_of_the_maps_names_no_head():

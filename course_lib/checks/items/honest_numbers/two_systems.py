@@ -13,6 +13,8 @@ from torch import Tensor
 from course_lib.data import join_words, load_corpus
 
 SENTENCES, RESAMPLES = 40, 10_000
+STRAY = (2, 5)  # capital letters of each system, from and to, in the middle of a sentence
+TELLS = 0.05  # points of BLEU by which another lead differs from the one that is asked for
 STATES = ("shown", "chance", "one_sentence", "in_case", "seen")
 OTHER_WORDS = "house old goes with woman never because small they there after green had".split()
 
@@ -83,6 +85,17 @@ def share_of_losses(leads: Tensor) -> float:
     return float((1 - leads[drawn].mean(dim=1).sign()).mean() / 2)
 
 
+def _with_stray_capitals(
+    drawn: random.Random, sentences: Sequence[Sequence[str]]
+) -> list[list[str]]:
+    """A few words in the middle of a sentence get a capital letter."""
+    written = [[*words] for words in sentences]
+    for words in drawn.sample([each for each in written if len(each) > 2], drawn.randint(*STRAY)):
+        index = drawn.randrange(1, len(words) - 1)
+        words[index] = words[index].capitalize()
+    return written
+
+
 def lower(texts: Sequence[str]) -> list[str]:
     return [text.lower() for text in texts]
 
@@ -114,6 +127,7 @@ def _drawn(drawn: random.Random, state: str) -> Iterator[TwoSystems]:
         b[number] = [*targets[number]]
     if state == "one_sentence":
         a[special], b[special] = [*targets[special][:1]], [*targets[special]]
+    a, b = (_with_stray_capitals(drawn, each) for each in (a, b))
     capital = drawn.random() < 0.5
     a_differs = state == "in_case" or (state == "shown" and drawn.random() < 0.5)
     training = drawn.sample(_targets("train", 400), 260) + [targets[number] for number in seen]
@@ -158,6 +172,9 @@ def _is_clear(run: TwoSystems) -> bool:
         ahead[run.state] = -ahead[run.state]  # A is ahead there
     lead = -fair.mean() if run.state in ("in_case", "seen") else fair.mean()
     if min(*ahead.values(), lead) < 0.4:
+        return False
+    others = (leads, lowered, leads[~run.seen])  # for whoever forgets a part of what is asked
+    if any(abs(each.mean() - fair.mean()) < TELLS for each in others):
         return False
     if run.state in ("chance", "one_sentence"):
         return 0.12 < run.a_wins < 0.42

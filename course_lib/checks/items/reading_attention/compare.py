@@ -50,9 +50,9 @@ class Tables:
 
     @property
     def sentence(self) -> int:
-        """The first sentence whose rate is wrong, from 0."""
+        """The first sentence whose rate is wrong, counted from 1 as in the table."""
         both = zip(self.rates(self.wrong), self.rates(self.wrong, ""), strict=True)
-        return next((n for n, (a, b) in enumerate(both) if abs(a - b) > 0.02), SENTENCES)
+        return next((n for n, (a, b) in enumerate(both, 1) if abs(a - b) > 0.02), SENTENCES + 1)
 
     @property
     def is_clear(self) -> bool:
@@ -62,17 +62,20 @@ class Tables:
         near = sum(bool(((logged - other).abs() < 0.02).all()) for other in others)
         off = (logged - others[0]).abs()
         in_between = bool(((off > 1e-6) & (off < 0.02)).any())
-        return near == 1 and not in_between and self.sentence <= 4
+        return near == 1 and not in_between and self.sentence <= 5
 
 
 def _make(drawn: random.Random) -> Tables:
     wrong, error = drawn.choice("AB"), drawn.choice([*ERRORS])
     while True:
         plain = drawn.choice([0, 1, 2, 3])  # so many sentences at the start
-        heads = {
-            letter: [draw_sentence(drawn, plain=n < plain) for n in range(SENTENCES)]
-            for letter in "AB"
-        }
+        heads = {}
+        for letter in "AB":
+            # Most heads align badly, so that a high rate is no sign of an error.
+            hits = drawn.choice([0.8, 0.4, 0.15])
+            heads[letter] = [
+                draw_sentence(drawn, plain=n < plain, hits=hits) for n in range(SENTENCES)
+            ]
         tables = Tables(wrong, error, heads=heads)
         if tables.is_clear:
             return tables
@@ -82,7 +85,7 @@ def _show(run: Tables) -> Outcome:
     lines = ["alignment error rate of each sentence", "", "sentence  words (A/B)      A      B"]
     for n in range(SENTENCES):
         words = "/".join(str(len(run.heads[letter][n].weights) - 1) for letter in "AB")
-        lines.append(f"{n:>8}  {words:>11}  {run.rates('A')[n]:.3f}  {run.rates('B')[n]:.3f}")
+        lines.append(f"{n + 1:>8}  {words:>11}  {run.rates('A')[n]:.3f}  {run.rates('B')[n]:.3f}")
     return Outcome(
         text="\n".join(lines),
         values={
@@ -128,10 +131,11 @@ run = NumberedRun(
     questions={
         "honest": which_is_right(lambda run: run.honest, look=BY_HAND),
         "sentence": Number(
-            what="the first sentence, from 0, whose rate is wrong",
+            what="the first sentence, counted from 1, whose rate is wrong",
             right=lambda run: run.sentence,
             look="Compute each rate of the wrong table again, in order, and stop at the first one "
-            "that differs by more than rounding. The first row of the table is sentence 0.",
+            "that differs by more than rounding. Sentences count from 1, as in the table, and the "
+            "numbers of sentence 1 have the index 0.",
         ),
         "error": Choice(
             options=ERRORS,
@@ -146,8 +150,8 @@ run = NumberedRun(
                 "and sentences in which none is found would have the right rate.",
                 "columns": "Then there would be a link for each source word: two target words "
                 "could not share one, and a target word could get none.",
-                "one_row_down": "Then nearly every link would be wrong, also in the plainest "
-                "sentences.",
+                "one_row_down": "Then you would get all eight rates of the table if you took "
+                "`weights[1:]` where `align` takes `weights[:-1]`.",
                 "end_linked": "Then one link more would be found in every sentence, and it would "
                 "always be wrong: each rate would be a little too high.",
             },
@@ -155,10 +159,10 @@ run = NumberedRun(
     },
     says=lambda run: (
         f"In table {run.wrong}, {ERRORS[run.error]}. So sentence {run.sentence} has "
-        f"{run.rates(run.wrong)[run.sentence]:.3f} instead of "
-        f"{run.rates(run.wrong, '')[run.sentence]:.3f}, and the mean of the eight is "
-        f"{_mean(run.rates(run.wrong)):.3f} instead of {_mean(run.rates(run.wrong, '')):.3f}, "
-        "which doesn't look wrong by itself."
+        f"{run.rates(run.wrong)[run.sentence - 1]:.3f} instead of "
+        f"{run.rates(run.wrong, '')[run.sentence - 1]:.3f}, and the mean of the eight is "
+        f"{_mean(run.rates(run.wrong)):.3f} instead of {_mean(run.rates(run.wrong, '')):.3f}. "
+        "Right tables of other heads have such means, too."
     ),
 )
 item = own_number_item(
@@ -168,9 +172,10 @@ item = own_number_item(
         "reproduce?",
         "Take the first sentence that comes out wrong. Write down the links that the head finds, "
         "the sure ones and the possible ones, and try each error by hand: which of the six gives "
-        "the number in the table?",
-        "for n in range(8): print(n, alignment_error_rate(align(weights[n]), sure[n], possible[n])"
-        '), with weights = run["weights"]["A"], and so on. Then change align or the sets, one '
-        "error after the other, until all eight rates are those of the wrong table.",
+        "the number in the table? If two of them do, go on to the next sentence that comes out "
+        "wrong.",
+        "for n in range(8): print(n + 1, alignment_error_rate(align(weights[n]), sure[n], "
+        'possible[n])), with weights = run["weights"]["A"], and so on. Then change align or the '
+        "sets, one error after the other, until all eight rates are those of the wrong table.",
     ),
 )

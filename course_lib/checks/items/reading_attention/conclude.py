@@ -32,7 +32,8 @@ def _make(drawn: random.Random) -> Heads:
     while True:
         run = draw_heads(why, drawn)
         most = run.extra.abs().flatten().topk(2).values
-        if most[0] > 2 * WITHIN and most[0] - most[1] > WITHIN:
+        tells = abs(run.unsubtracted - run.extra[run.pair]) > 2 * WITHIN
+        if tells and most[0] > 2 * WITHIN and most[0] - most[1] > WITHIN:
             return run
 
 
@@ -87,14 +88,14 @@ run = NumberedRun(
                 "another": "Then one number on the diagonal would stand out, that of a head whose "
                 "maps are not the sharpest, and each pair with that head would cost about as much "
                 "as the head alone.",
-                "redundant": "Then two heads would cost next to nothing alone, and very much "
-                "together.",
-                "series": "Then two heads would cost much alone, and together no more than one of "
-                "them.",
-                "apart": "Then two heads would cost something alone, and together at least the "
-                "sum of the two.",
-                "none": "Then every number of the table would be within 0.2 nats of the loss of "
-                "the whole model.",
+                "redundant": "Then two heads would each cost less than half a nat alone, and far "
+                "more together.",
+                "series": "Then two heads would each cost more than half a nat alone, and together "
+                "hardly more than one of them.",
+                "apart": "Then two heads would each cost more than half a nat alone, and together "
+                "at least the sum of the two.",
+                "none": "Then no number of the table would be more than half a nat above the loss "
+                "of the whole model.",
             },
         ),
         "extra": Number(

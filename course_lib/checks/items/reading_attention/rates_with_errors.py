@@ -52,8 +52,13 @@ def rate(sentence: Sentence, error: str = "") -> float:
     return 1 - hits / (len(found) + len(sure))
 
 
-def draw_sentence(drawn: random.Random, *, plain: bool) -> Sentence:
-    """A sentence of three to six words; a plain one has links on the diagonal alone."""
+def draw_sentence(drawn: random.Random, *, plain: bool, hits: float) -> Sentence:
+    """A sentence of three to six words, and a head's weights on it.
+
+    Args:
+        plain: whether its links are on the diagonal alone.
+        hits: the probability that a target word attends to its source word, and not to any.
+    """
     n = drawn.randint(3, 6)
     order = list(range(n))
     if not plain:
@@ -65,7 +70,7 @@ def draw_sentence(drawn: random.Random, *, plain: bool) -> Sentence:
         unsure = drawn.sample(range(n), 2)
         sure -= {(order[unsure[0]], unsure[0])}  # this one is only possible
         possible |= {((order[unsure[1]] + 1) % n, unsure[1])}
-    rows = [order[t] if drawn.random() < 0.8 else drawn.randrange(n) for t in range(n)]
+    rows = [order[t] if drawn.random() < hits else drawn.randrange(n) for t in range(n)]
     rows.append(n - 1)
     scores = 0.5 * torch.rand(n + 1, n)
     for t, s in enumerate(rows):
