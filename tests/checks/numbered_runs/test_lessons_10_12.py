@@ -101,6 +101,25 @@ def two_systems(shown):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", range(40))
+def test_a_lead_without_lower_case_or_on_all_sentences_is_refused(number):
+    run = _module("12.conclude").run
+    made, lead = run.run(number), run.questions["lead"]
+    unseen = ~made.seen
+    assert not lead.wrong(made, round(made.leads_in_lower_case[unseen].mean().item(), 2))
+    for wrong in (made.leads[unseen], made.leads_in_lower_case, made.leads):
+        assert lead.wrong(made, round(wrong.mean().item(), 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(40))
+def test_both_systems_write_a_few_capital_letters_within_sentences(number):
+    shown = make_run("12.conclude", number=number)
+    for name, least, most in (("references", 0, 0), ("a", 1, 12), ("b", 1, 12)):
+        assert least <= sum(text[1:] != text[1:].lower() for text in shown[name]) <= most
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("item_id", "read"),
     [

@@ -66,8 +66,8 @@ SEEN = {  # in the leads
     "shown": "That isn't luck, and B stays ahead under every change",
     "chance": "Other sentences of this kind might well have had A ahead, whichever one is left out",
     "one_sentence": "Without the one sentence on which B gains most, A is ahead",
-    "in_case": "That isn't luck, but in lower case A is ahead: B's capital letters are nearly all "
-    "those of the references, and A's are not",
+    "in_case": "That isn't luck, but in lower case A is ahead: B writes nearly all capital letters "
+    "as the references do, and A doesn't",
     "seen": "That isn't luck, but on sentences that neither was trained on, A is ahead: B has "
     "memorised more",
 }
