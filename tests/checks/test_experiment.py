@@ -44,7 +44,22 @@ def answer(error, calls, /, **changed):
     """Answers about two numbers whose boxes have the same error, the second one as it must be."""
     first, second = NUMBERS_OF[error][:2]
     good = {"number": second, "error": LETTER[error], "calls": ALL}
-    return [{"number": first, "error": LETTER[error], "calls": calls} | changed, good]
+    bad = {"number": first, "error": LETTER[error], "calls": calls} | changed
+    return [with_what_it_gave(ITEM, each) for each in (bad, good)]
+
+
+def with_what_it_gave(item_id, answer):
+    """The answer with what the box gives in its calls, where the item asks for that."""
+    here = _module(item_id).box
+    if here.digits is None:
+        return answer
+    try:
+        error = here.error_of(answer["number"])
+        gave = [here.answer(error, arguments).value for arguments in answer["calls"]]
+        gave = [round(float(value), here.digits) for value in gave]
+    except (TypeError, ValueError):  # what is no call gives nothing
+        gave = []
+    return {"gave": gave} | answer
 
 
 def checked(returned):
@@ -102,6 +117,10 @@ def test_an_error_that_a_call_rules_out_is_told_with_that_call():
         ({"calls": [([["a", 1]], [["a", "b"]])]}, "a sentence as a list of words"),
         ({"calls": [(corpus("a", "b"), corpus("a"))]}, "one reference for each"),
         ({"calls": [(corpus("a " * 200), corpus("a"))]}, "at most 120 numbers or words"),
+        ({"gave": [1.0]}, "gave must be a list of what your box gave, a number for each of the 2"),
+        ({"gave": 1.0}, "got 1.0"),
+        ({"gave": [1.0, None]}, "gave must be a list"),
+        ({"gave": [1.0, 2.0]}, "in call 1, your box doesn't give 1.0"),
         ({"more": 1}, "each with the keys number, error, calls"),
         ({"more": 1}, "The first of yours also has 'more'."),
     ],
@@ -110,6 +129,26 @@ def test_what_is_no_experiment_is_told_in_a_sentence(changed, message):
     report = checked(answer("arithmetic_mean", ALL, **changed))
     assert not report.passed
     assert message in str(report)
+
+
+@pytest.mark.parametrize("item_id", ["11.experiment", "12.experiment"])
+def test_letters_are_told_apart_only_for_whoever_says_what_the_box_gave(item_id):
+    here = _module(item_id).box
+    for letter in here.letters:
+        guessed = [
+            {"number": n, "error": letter, "calls": GOOD[item_id], "gave": [1.5] * 2}
+            for n in (3, 4)
+        ]
+        report = str(check(item_id, lambda guessed=guessed: guessed))
+        assert "Number 3: in call 1, your box doesn't give 1.5." in " ".join(report.split())
+        assert "tells against" not in report
+
+
+def test_what_the_box_gave_may_be_a_tensor_and_has_two_decimals():
+    good, other = answer("arithmetic_mean", ALL)
+    for change, passes in ((0, True), (0.02, False)):
+        gave = [torch.tensor(value + change) for value in good["gave"]]
+        assert checked([good | {"gave": gave}, other]).passed == passes
 
 
 @pytest.mark.parametrize("value", [None, [], "a", 3, {}, {"number": 1}])
@@ -284,7 +323,10 @@ def test_every_error_can_be_shown_within_the_budget(item_id):
     assert len(GOOD[item_id]) <= here.most_calls
     for letter, name in here.letters.items():
         numbers = [number for number in range(200) if here.error_of(number) == name][:2]
-        shown = [{"number": n, "error": letter, "calls": GOOD[item_id]} for n in numbers]
+        shown = [
+            with_what_it_gave(item_id, {"number": n, "error": letter, "calls": GOOD[item_id]})
+            for n in numbers
+        ]
         report = check(item_id, lambda shown=shown: shown)
         assert report.passed, name
         assert f"left 1: {here.wrong[name]}" in str(report)
@@ -293,7 +335,8 @@ def test_every_error_can_be_shown_within_the_budget(item_id):
 @pytest.mark.parametrize("item_id", BAD)
 def test_arguments_that_the_function_does_not_take_are_told_one_by_one(item_id):
     for arguments in BAD[item_id]:
-        both = [{"number": n, "error": "a", "calls": [arguments]} for n in (1, 2)]
+        wrong = {"error": "a", "calls": [arguments]}
+        both = [with_what_it_gave(item_id, wrong | {"number": n}) for n in (1, 2)]
         report = check(item_id, lambda both=both: both)
         assert not report.passed and "in call 1" in str(report), arguments
 
@@ -323,13 +366,28 @@ def test_a_mask_may_have_fewer_axes_as_the_function_takes_it(axes):
 def test_of_tensors_a_message_has_the_shapes_and_not_the_numbers():
     wrong = (*ONE_NUMBER, LOWER.float())
     answers = [{"number": n, "error": "a", "calls": [wrong]} for n in (1, 2)]
-    shapes = "(float32 of shape (2, 2, 2, 1), float32 of shape (2, 2, 2, 1), float32 of shape "
-    shapes += "(2, 2, 2, 1), float32 of shape (1, 1, 2, 2))"
+    shapes = "float32 of shape (1, 1, 2, 2)"
     report = str(check("05.experiment", lambda: answers))
     assert f"mask None, or a boolean tensor, got {shapes} in call 1" in " ".join(report.split())
     with pytest.raises(CourseError) as raised:
         black_box("05.experiment", number=1)(*wrong)
-    assert shapes in str(raised.value)
+    assert f"a boolean tensor, got {shapes}; this call is free" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((LOGITS.tolist(), [[3, 1], [2, 0]], 0, 0.0), "(B, T, V), got [[[0.0, 1.0"),
+        ((LOGITS, torch.tensor([[3.0, 1], [2, 0]]), 0, 0.0), "got float32 of shape (2, 2);"),
+        ((LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 1.5), "from 0.0 to 1.0, got 1.5;"),
+        ((LOGITS, torch.tensor([[3, 1]]), 0, 0.0), "got (float32 of shape (2, 2, 4), int64 of"),
+        ((LOGITS, torch.tensor([[3, 1], [2, 4]]), 0, 0.0), "got (float32 of shape (2, 2, 4), int64"),
+    ],
+)
+def test_of_wrong_arguments_a_message_shows_the_one_that_is_wrong(arguments, message):
+    with pytest.raises(CourseError) as raised:
+        black_box("11.experiment", number=1)(*arguments)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -337,7 +395,8 @@ def test_of_tensors_a_message_has_the_shapes_and_not_the_numbers():
     [("01.experiment", (2, 8)), ("05.experiment", (*ONE_NUMBER, LOWER)), ("12.experiment", MIXED)],
 )
 def test_one_call_without_its_list_is_told(item_id, call):
-    answers = [{"number": n, "error": "a", "calls": call} for n in (1, 2)]
+    wrong = {"error": "a", "calls": call}
+    answers = [with_what_it_gave(item_id, wrong | {"number": n}) for n in (1, 2)]
     report = str(check(item_id, lambda: answers))
     assert "Number 1: calls must be a list of calls" in report
     assert "tensor([" not in report

@@ -29,11 +29,11 @@ from course_lib.checks.items.hidden import (
     size,
     two_numbers,
 )
+from course_lib.checks.items.own_number import is_number
 from course_lib.errors import CourseError
 
 # The arguments with which each box was called, by item and number. A cell may be run again.
 _made: defaultdict[tuple[str, int], list[tuple[Any, ...]]] = defaultdict(list)
-_KEYS = ("number", "error", "calls")
 FREE = "this call is free"
 
 
@@ -44,9 +44,16 @@ class BlackBox(Hidden):
     Attributes:
         wrong: the errors, each as the list of an exercise says it.
         most_calls: of an experiment.
+        digits: of a box that gives one number: the decimals with which an answer says what it gave.
     """
 
     most_calls: int
+    digits: int | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """Of an answer about one number."""
+        return ["number", "error", "calls", *["gave"] * (self.digits is not None)]
 
     @property
     def letters(self) -> dict[str, str]:
@@ -103,14 +110,15 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
 
     def experiment() -> list[dict[str, Any]]:
         """An answer of the right form."""
-        return [{"number": number, "error": "a", "calls": []} for number in (0, 1)]
+        return [dict.fromkeys(box.keys, []) | {"number": n, "error": "a"} for n in (0, 1)]
 
     def judged(
         calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
     ) -> Difference | None:
-        if problem := two_numbers(answers[0].value, _KEYS):
+        if problem := two_numbers(answers[0].value, box.keys):
             return told(problem)
-        found = (_no_experiment(each, box) or _shown(each, box) for each in answers[0].value)
+        steps = (_no_experiment, _not_given, _shown)
+        found = (step(each, box) for each in answers[0].value for step in steps)
         return next((difference for difference in found if difference), None)
 
     says = "only the error that is named gives what the box gives in these calls"
@@ -154,6 +162,36 @@ def _no_experiment(answer: dict[str, Any], box: BlackBox) -> Difference | None:
         most = f"at most {many(box.most_calls, 'call')}"
         return Difference("value", expected=most, got=f"{len(calls)}")
     return box.wrong_arguments(calls, "call")
+
+
+def _not_given(answer: dict[str, Any], box: BlackBox) -> Difference | None:
+    """What an answer says that its box gave, and it gives something else.
+
+    So whoever tries the letters, one after the other, has to call the box at least.
+    """
+    if box.digits is None:
+        return None
+    number, gave, calls = (answer[key] for key in ("number", "gave", "calls"))
+    said = [*map(_plain, gave)] if isinstance(gave, (list, tuple)) else []
+    if len(said) != len(calls) or not all(map(is_number, said)):
+        return told(
+            f"Number {number}: gave must be a list of what your box gave, a number for each of the "
+            f"{many(len(calls), 'call')}, got {got(gave)}."
+        )
+    for call, (value, arguments) in enumerate(zip(said, calls, strict=True), 1):
+        given = _plain(box.answer(box.error_of(number), arguments).value)
+        if is_number(given) and abs(value - given) > 0.6 * 10**-box.digits:
+            return told(
+                f"Number {number}: in call {call}, your box doesn't give {short(value)}. A call "
+                "that you have made may be made again and costs nothing. Write down what it gives, "
+                f"to {many(box.digits, 'decimal')}."
+            )
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """A number in place of a tensor without axes."""
+    return value.item() if isinstance(value, Tensor) and not value.ndim else value
 
 
 def _shown(answer: dict[str, Any], box: BlackBox) -> Difference | None:

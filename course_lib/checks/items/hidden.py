@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,15 @@ class Hidden:
         except TypeError:
             return f"the arguments of {self.of.id.split('.')[1]}, {self.arguments}"
 
+    def came(self, arguments: Sequence[Any], problem: str) -> str:
+        """What a message shows of arguments: the one that a problem begins with, or all of them."""
+        names = [each.name for each in self.parameters]
+        about = [name for name in names if re.search(rf"\b{name}\b", problem)]
+        if len(about) != 1 or not problem.startswith(about[0]):
+            return got(arguments)
+        value = arguments[names.index(about[0])]
+        return _argument(value) if isinstance(value, Tensor) else got(value)
+
     @property
     def most(self) -> str:
         """How much the arguments of all cases or calls may hold."""
@@ -138,7 +148,7 @@ class Hidden:
             return Difference("value", expected=self.most, got=f"{have}")
         for number, arguments in enumerate(each, 1):
             if problem := self.problem_of(arguments):
-                came = f"{got(arguments)} in {what} {number}"
+                came = f"{self.came(arguments, problem)} in {what} {number}"
                 return Difference("value", expected=problem, got=came)
         return None
 

@@ -31,5 +31,5 @@ def logits_problem(logits: Any, labels: Any) -> str:
     if labels.shape != logits.shape[:2] or not logits.numel():
         return "labels with the axes (B, T) of the logits"
     if not (labels.min() >= 0 and labels.max() < logits.size(-1)):
-        return "labels from 0 to V − 1"
+        return "labels from 0 to V − 1, where V is the last axis of logits"
     return ""

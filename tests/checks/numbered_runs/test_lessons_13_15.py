@@ -94,6 +94,24 @@ def test_each_error_of_a_search_can_be_seen_in_a_log(error):
         assert logged[run.step - 1 : run.step] != right[run.step - 1 : run.step]
 
 
+def test_no_step_of_a_search_tells_the_error():
+    errors = {}
+    for number in range(200):
+        run = search_pair.run.run(number)
+        errors.setdefault(run.step, set()).add(run.error)
+    assert set(errors) == {2, 3, 4, 5}
+    assert min(map(len, errors.values())) > 1
+    assert sum("stops" in each for each in errors.values()) == 3
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_greedy_decoding_of_a_table_writes_a_word_at_least(number):
+    shown = make_run("13.predict", number=number)
+    first = shown["table"][""]
+    assert max(first, key=first.get) != EOS
+    assert len(shown["found"][1][0][0].split()) > 1
+
+
 def test_the_score_of_a_hypothesis_counts_its_end():
     table = {"": {"a": 0.5, EOS: 0.5}}
     short, long = hypotheses(table, 2)

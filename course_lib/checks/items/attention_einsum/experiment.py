@@ -21,7 +21,7 @@ def _problem(query: Any, key: Any, value: Any, mask: Any = None) -> str:
     if query.ndim != 4 or not query.numel() or key.shape != query.shape:
         return "query and key with the same axes, (B, H, S, E)"
     if value.ndim != 4 or not value.numel() or value.shape[:3] != query.shape[:3]:
-        return "value with the axes (B, H, S, V)"
+        return "value with the axes (B, H, S, V), the first three as in query and key"
     if mask is None:
         return ""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:

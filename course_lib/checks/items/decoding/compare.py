@@ -82,7 +82,7 @@ class Pair:
 def _make(drawn: random.Random) -> Pair:
     wrong, error = drawn.choice("AB"), drawn.choice([*ERRORS])
     while True:
-        tables = {letter: draw_table(drawn) for letter in "AB"}
+        tables = {letter: draw_table(drawn, drawn.choice([2, 3, 4])) for letter in "AB"}
         pair = Pair(
             wrong,
             error,
@@ -90,7 +90,9 @@ def _make(drawn: random.Random) -> Pair:
             length_penalty=drawn.choice([0.6, 1.0]),
             tables=tables,
         )
-        if pair.is_clear and len(pair.log("A")) > 2 and len(pair.log("B")) > 2:
+        steps = {letter: len(pair.log_of(letter, "")) for letter in "AB"}
+        long_enough = min(steps.values()) > 2 and len(pair.log(wrong)) > 1
+        if long_enough and pair.is_clear and pair.step > 1:  # at step 1, only one error can show
             return pair
 
 

@@ -6,6 +6,7 @@ import random
 from dataclasses import KW_ONLY, dataclass
 
 from course_lib.checks.items.decoding.table_search import (
+    EOS,
     Prefix,
     Table,
     clear,
@@ -61,6 +62,8 @@ def _make(drawn: random.Random) -> Search:
         penalty = drawn.choice([0.6, 1.0] if why == "longer" else [0.0, 0.6, 1.0])
         width = drawn.choice([2] if why == "worse" else [2, 3])
         run = Search(draw_table(drawn), width, length_penalty=penalty)
+        if next(iter(run.table[""])) == EOS:
+            continue  # greedy decoding would write nothing
         alike = run.best(1) == run.best(width)
         if alike != (why in ("same", "missed")) or run.why != why:
             continue

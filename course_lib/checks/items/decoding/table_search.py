@@ -9,7 +9,13 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 
 EOS = "<eos>"
-WORDS = [("the", "my", "that"), ("old", "tired", "young"), ("dog", "cook", "king")]
+WORDS = [
+    ("the", "my", "that"),
+    ("old", "tired", "young"),
+    ("dog", "cook", "king"),
+    ("sleeps", "sings", "eats"),
+]
+ENDS = (0.3, 0.5, 0.4, 0.4)  # how often a prefix of so many words may be followed by EOS
 GAP = 0.02  # nats between neighbours in a ranking, so that it is the same on every machine
 
 Table = Mapping[str, Mapping[str, float]]  # prefix -> probabilities of the next word
@@ -42,15 +48,16 @@ class Prefix:
         return " ".join(self.words)
 
 
-def draw_table(drawn: random.Random) -> dict[str, dict[str, float]]:
-    """Sentences of up to three words; after a prefix that is missing comes EOS, for certain."""
+def draw_table(drawn: random.Random, longest: int = 3) -> dict[str, dict[str, float]]:
+    """Sentences of up to so many words; after a prefix that is missing comes EOS, for certain."""
+    sizes = [2, 2, 3] if longest <= 3 else [2]  # a table has to fit on a page
     table: dict[str, dict[str, float]] = {}
     prefixes: list[tuple[str, ...]] = [()]
-    for depth, choices in enumerate(WORDS):
+    for depth, choices in enumerate(WORDS[:longest]):
         longer = []
         for prefix in prefixes:
-            following = drawn.sample(choices, drawn.choice([2, 2, 3]))
-            ends = [EOS] if drawn.random() < (0.3, 0.5, 0.4)[depth] else []
+            following = drawn.sample(choices, drawn.choice(sizes))
+            ends = [EOS] if drawn.random() < ENDS[depth] else []
             table[" ".join(prefix)] = _probabilities([*following, *ends], drawn)
             longer += [(*prefix, word) for word in following]
         prefixes = longer

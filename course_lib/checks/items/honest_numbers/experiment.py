@@ -28,13 +28,14 @@ box = BlackBox(
         "not_clipped": "matches are not clipped",
         "mean_of_scores": "it is the mean of the sentences' scores",
         "no_brevity_penalty": "it has no brevity penalty",
-        "arithmetic_mean": "it takes the arithmetic mean of the precisions",
-        "smoothed": "1 is added to matches and totals",
+        "arithmetic_mean": "it takes the arithmetic mean of the precisions, also where one of them is 0",
+        "smoothed": "for each n from 1 to 4, 1 is added to matches and totals",
         "lower_case": "capital letters are ignored",
     },
     problem=_problem,
     most_numbers=120,
     most_calls=3,
+    digits=2,
 )
 item = experiment_item(
     "12.experiment",

@@ -39,6 +39,7 @@ box = BlackBox(
     problem=_problem,
     most_numbers=120,
     most_calls=2,
+    digits=2,
 )
 item = experiment_item(
     "11.experiment",
