@@ -117,7 +117,7 @@ def test_an_error_that_a_call_rules_out_is_told_with_that_call():
         ({"calls": [([["a", 1]], [["a", "b"]])]}, "a sentence as a list of words"),
         ({"calls": [(corpus("a", "b"), corpus("a"))]}, "one reference for each"),
         ({"calls": [(corpus("a " * 200), corpus("a"))]}, "at most 120 numbers or words"),
-        ({"gave": [1.0]}, "gave must be a list of what your box gave, a number for each of the 2"),
+        ({"gave": [1.0]}, "one number for each of your calls, in all 2, got [1.0]."),
         ({"gave": 1.0}, "got 1.0"),
         ({"gave": [1.0, None]}, "gave must be a list"),
         ({"gave": [1.0, 2.0]}, "in call 1, your box doesn't give 1.0"),
@@ -381,7 +381,7 @@ def test_of_tensors_a_message_has_the_shapes_and_not_the_numbers():
         ((LOGITS, torch.tensor([[3.0, 1], [2, 0]]), 0, 0.0), "got float32 of shape (2, 2);"),
         ((LOGITS, torch.tensor([[3, 1], [2, 0]]), 0, 1.5), "from 0.0 to 1.0, got 1.5;"),
         ((LOGITS, torch.tensor([[3, 1]]), 0, 0.0), "got (float32 of shape (2, 2, 4), int64 of"),
-        ((LOGITS, torch.tensor([[3, 1], [2, 4]]), 0, 0.0), "got (float32 of shape (2, 2, 4), int64"),
+        ((LOGITS, torch.tensor([[3, 1], [2, 4]]), 0, 0.0), "got (float32 of shape (2, 2, 4), "),
     ],
 )
 def test_of_wrong_arguments_a_message_shows_the_one_that_is_wrong(arguments, message):

@@ -110,7 +110,7 @@ def experiment_item(item_id: str, box: BlackBox, *, hints: tuple[str, str, str])
 
     def experiment() -> list[dict[str, Any]]:
         """An answer of the right form."""
-        return [dict.fromkeys(box.keys, []) | {"number": n, "error": "a"} for n in (0, 1)]
+        return [{key: [] for key in box.keys} | {"number": n, "error": "a"} for n in (0, 1)]
 
     def judged(
         calls: Sequence[Call], expected: Sequence[Answer], answers: Sequence[Answer]
@@ -167,18 +167,18 @@ def _no_experiment(answer: dict[str, Any], box: BlackBox) -> Difference | None:
 def _not_given(answer: dict[str, Any], box: BlackBox) -> Difference | None:
     """What an answer says that its box gave, and it gives something else.
 
-    So whoever tries the letters, one after the other, has to call the box at least.
+    Without it, one could try the letters, one after the other, and never call the box.
     """
     if box.digits is None:
         return None
     number, gave, calls = (answer[key] for key in ("number", "gave", "calls"))
-    said = [*map(_plain, gave)] if isinstance(gave, (list, tuple)) else []
-    if len(said) != len(calls) or not all(map(is_number, said)):
+    numbers = [*map(_plain, gave)] if isinstance(gave, (list, tuple)) else []
+    if len(numbers) != len(calls) or not all(map(is_number, numbers)):
         return told(
-            f"Number {number}: gave must be a list of what your box gave, a number for each of the "
-            f"{many(len(calls), 'call')}, got {got(gave)}."
+            f"Number {number}: gave must be a list of what your box gave, one number for each of "
+            f"your calls, in all {len(calls)}, got {got(gave)}."
         )
-    for call, (value, arguments) in enumerate(zip(said, calls, strict=True), 1):
+    for call, (value, arguments) in enumerate(zip(numbers, calls, strict=True), 1):
         given = _plain(box.answer(box.error_of(number), arguments).value)
         if is_number(given) and abs(value - given) > 0.6 * 10**-box.digits:
             return told(

@@ -28,7 +28,8 @@ box = BlackBox(
         "not_clipped": "matches are not clipped",
         "mean_of_scores": "it is the mean of the sentences' scores",
         "no_brevity_penalty": "it has no brevity penalty",
-        "arithmetic_mean": "it takes the arithmetic mean of the precisions, also where one of them is 0",
+        "arithmetic_mean": "it takes the arithmetic mean of the precisions, also where "
+        "one of them is 0",
         "smoothed": "for each n from 1 to 4, 1 is added to matches and totals",
         "lower_case": "capital letters are ignored",
     },
