@@ -105,7 +105,7 @@ def _picture(run: Tables) -> Axes:
     # Loads Matplotlib: only where a picture is shown.
     from course_lib.checks.items.reading_attention.maps_with_links import draw_maps
 
-    return draw_maps({letter: head[SHOWN] for letter, head in run.heads.items()}, number=SHOWN)
+    return draw_maps({letter: head[SHOWN] for letter, head in run.heads.items()}, number=SHOWN + 1)
 
 
 def _mean(rates: list[float]) -> float:
