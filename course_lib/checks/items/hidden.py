@@ -127,7 +127,7 @@ class Hidden:
         except TypeError as error:
             raise CourseError(f"expected {name}{self.arguments}: {error}{more}") from None
         if problem := self.problem_of(arguments):
-            raise CourseError(f"expected {problem}, got {got(arguments)}{more}")
+            raise CourseError(f"expected {problem}, got {self.came(arguments, problem)}{more}")
         return arguments
 
     def wrong_arguments(self, each: Sequence[Any], what: str) -> Difference | None:
