@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from urllib.parse import unquote
 
 import pytest
@@ -45,10 +46,15 @@ def anchor(heading):
     return re.sub(r"[`*]", "", heading).replace(" ", "-")
 
 
+@cache
+def lesson_cells(lesson):
+    return read(ROOT / "notebooks" / f"{lesson}.ipynb").cells
+
+
 def section(lesson, wanted):
     """The cells below a heading, up to the next of its level or above it."""
     level, found = 0, []
-    for cell in read(ROOT / "notebooks" / f"{lesson}.ipynb").cells:
+    for cell in lesson_cells(lesson):
         headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
         if level and any(len(marks) <= level for marks, _ in headings):
             break

@@ -79,7 +79,6 @@ def alone(at_home):
     return at_home / "alone"
 
 
-@pytest.mark.smoke
 def test_two_processes_take_the_same_steps_as_one_and_only_the_first_one_prints(
     alone, at_home, partner, capsys
 ):

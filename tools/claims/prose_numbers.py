@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from html import unescape
 from pathlib import Path
 
@@ -153,7 +154,12 @@ def constants(source: str) -> Iterator[Number]:
 
 def facts() -> list[Fact]:
     """The cited numbers of facts.toml."""
-    return [Fact(**entry) for entry in tomllib.loads(FACTS.read_text("utf-8"))["fact"]]
+    return _facts_in(FACTS.read_text("utf-8"))
+
+
+@cache
+def _facts_in(text: str) -> list[Fact]:
+    return [Fact(**entry) for entry in tomllib.loads(text)["fact"]]
 
 
 def agrees(number: Number, source: Number, *, rounded: bool) -> bool:

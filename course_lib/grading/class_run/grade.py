@@ -388,7 +388,7 @@ def _graded(
         if task.conventions and diagnosis.status == "not yet" and _fits_public(run, task, seed):
             flags = (FITS_PUBLIC, *flags)
         item = _item_result(task, diagnosis, flags)
-        public = flags_of_public(entry.id, item.numbers, exercise.file)
+        public = flags_of_public(entry.id, item.numbers, exercise=exercise.file)
         return replace(item, flags=(*item.flags, *public))
     except NotRun as error:
         reason = str(error)

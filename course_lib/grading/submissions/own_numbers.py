@@ -52,7 +52,7 @@ def public_numbers(exercise: Path, item_id: str) -> tuple[int, ...]:
     return tuple(sorted(map(int, re.findall(r'"number": (\d+)', source))))
 
 
-def flags_of_public(item_id: str, numbers: Sequence[int], exercise: Path) -> list[str]:
+def flags_of_public(item_id: str, numbers: Sequence[int], *, exercise: Path) -> list[str]:
     """The flag of an answer with the numbers of the public solution."""
     if not numbers or tuple(numbers) != public_numbers(exercise, item_id):
         return []

@@ -42,11 +42,11 @@ def test_the_public_solution_of_every_such_item_has_two_numbers(item_id):
 def test_only_both_numbers_of_the_public_solution_are_flagged():
     file = file_of(ITEM)
     first, second = public_numbers(file, ITEM)
-    [flag] = flags_of_public(ITEM, (first, second), file)
+    [flag] = flags_of_public(ITEM, (first, second), exercise=file)
     assert flag == f"the same numbers, {first} and {second}, as in the public solution"
     for other in ((), (first, 99), (first, second, 99)):
-        assert flags_of_public(ITEM, other, file) == []
-    assert flags_of_public("04.cases", (first, second), file) == []
+        assert flags_of_public(ITEM, other, exercise=file) == []
+    assert flags_of_public("04.cases", (first, second), exercise=file) == []
 
 
 def test_a_variant_is_compared_with_the_public_solution_too(tmp_path):
@@ -84,7 +84,7 @@ def test_students_with_the_same_two_numbers_are_named_to_each_other():
 def test_who_has_the_public_numbers_is_not_named_to_all_others_who_have():
     file = file_of(ITEM)
     numbers = public_numbers(file, ITEM)
-    flags = tuple(flags_of_public(ITEM, numbers, file))
+    flags = tuple(flags_of_public(ITEM, numbers, exercise=file))
     both_have = [
         submission_result(name, item_result(ITEM, 6.0, most=6, numbers=numbers, flags=flags))
         for name in ("ana", "ben")
