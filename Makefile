@@ -41,12 +41,13 @@ env: $(ALL)
 lab: $(LAB)
 	@$(BIN)/python -m course_lib lab
 
-# pytest in one process more than there are processors, since many tests wait for a browser or a
-# kernel; each computes on one thread. The longest come first, so that none is left over at the end.
-# Compiled modules are kept, whatever the environment says: hundreds of processes import the course.
-WORKERS = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+# pytest on all processors, each process on one thread. The longest come first, so that none is left
+# over at the end. Compiled modules are kept, whatever the environment says: hundreds of processes
+# import the course.
 PYTEST := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadgroup \
 	--no-loadscope-reorder -p tools.tiers -p tools.notebooks.nbval_plugin --nbval --nbval-cell-timeout=600
+# Slow tests often wait for a browser or another process: one process more than processors.
+SLOW_WORKERS = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 # In CI, the two together measure what the tests cover, which takes a third longer; `make test-all CI=1`
 # does so anywhere.
 MEASURED := $(if $(CI),--cov --cov-fail-under=0 --cov-report=)
@@ -60,7 +61,7 @@ test: env
 test-all: env
 	@$(BIN)/python -m tools.tiers || $(MAKE) -s fast
 	@$(call step,Slow tests and long lessons: they pass$(if $(CI),; all tests together cover 95 %),\
-		$(PYTEST) -n $(WORKERS) --tier rest $(COVERED) notebooks tests solutions exercises)
+		$(PYTEST) -n $(SLOW_WORKERS) --tier rest $(COVERED) notebooks tests solutions exercises)
 	@printf '\nEverything holds.\n'
 
 fast:
@@ -69,7 +70,7 @@ fast:
 	@$(call step,Types: mypy follows every annotation,$(BIN)/mypy)
 	@$(call step,Layers: no package imports from a layer above it,$(BIN)/lint-imports)
 	@$(call step,Tests and lessons: they pass; notebooks give what they store,\
-		$(PYTEST) -n $(WORKERS) --tier fast $(MEASURED) notebooks tests solutions)
+		$(PYTEST) -n auto --tier fast $(MEASURED) notebooks tests solutions)
 	@$(BIN)/python -m tools.tiers --passed
 
 notebooks: env
