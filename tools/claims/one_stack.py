@@ -132,7 +132,7 @@ def train(contestant: Contestant, batches: Iterator[Batch], steps: int, note: st
     optimizer = AdamW(model.parameters(), lr=0.0, betas=recipe.betas, weight_decay=0.0, fused=True)
     losses = []
     for step in tqdm(range(1, steps + 1), desc=note, leave=False, disable=None):
-        lr = warmup_cosine_lr(step, peak=recipe.lr, warmup=min(400, steps // 5), total=steps)
+        lr = warmup_cosine_lr(step, peak=recipe.lr, warmup=min(400, 1 + steps // 5), total=steps)
         optimizer.param_groups[0]["lr"] = lr
         optimizer.zero_grad()
         loss = contestant.loss(next(batches))
