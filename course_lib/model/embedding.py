@@ -71,17 +71,22 @@ class TransformerEmbedding(nn.Module):
             ValueError: the shape is not (batch, length), or an id is out of range.
         """
         check_tokens(tokens)
-        try:
-            embedded = self.tokens(tokens)  # (batch, length, d_model)
-        except IndexError as error:  # on a CPU; a GPU stops at its next synchronisation
-            raise ValueError(
-                f"token ids must lie in 0 … {self.tokens.num_embeddings - 1} "
-                f"(vocab_size={self.tokens.num_embeddings}), got {int(tokens.min())} … "
-                f"{int(tokens.max())}: do tokenizer and model belong together?"
-            ) from error
+        embedded = look_up(self.tokens, tokens)  # (batch, length, d_model)
         whole = tokens if prefix is None else prefix
         positions = token_positions(whole, self.pad_id)[:, -tokens.size(1) :]
         return self.positions(embedded * self.scale, positions)
+
+
+def look_up(table: nn.Embedding, tokens: Tensor) -> Tensor:
+    """The rows of the table for these ids; a ValueError for an id that has none."""
+    try:
+        return table(tokens)
+    except IndexError as error:  # on a CPU; a GPU stops at its next synchronisation
+        raise ValueError(
+            f"token ids must lie in 0 … {table.num_embeddings - 1} "
+            f"(vocab_size={table.num_embeddings}), got {int(tokens.min())} … "
+            f"{int(tokens.max())}: do tokenizer and model belong together?"
+        ) from error
 
 
 def check_tokens(tokens: Tensor) -> None:

@@ -46,14 +46,24 @@ def causal_mask(
     Raises:
         ValueError: there are more queries than keys.
     """
+    key_length = resolve_key_length(query_length, key_length)
+    ones = torch.ones(1, 1, query_length, key_length, dtype=torch.bool, device=device)
+    return ones.tril(diagonal=key_length - query_length)
+
+
+def resolve_key_length(query_length: int, key_length: int | None) -> int:
+    """``key_length``, or query_length if that is None.
+
+    Raises:
+        ValueError: there are more queries than keys.
+    """
     key_length = query_length if key_length is None else key_length
     if query_length > key_length:
         raise ValueError(
             f"key_length must be at least query_length={query_length}, got {key_length}: "
             "each query is also a key; did you swap the two?"
         )
-    ones = torch.ones(1, 1, query_length, key_length, dtype=torch.bool, device=device)
-    return ones.tril(diagonal=key_length - query_length)
+    return key_length
 
 
 def decoder_mask(

@@ -99,5 +99,6 @@ class GroupedQueryAttention(nn.Module):
 
 def rope_base(config: DecoderConfig, window: int | None) -> float:
     """The base of a layer's rotation: layers with a window may have one of their own."""
-    local = window is not None and config.local_rope_base is not None
-    return config.local_rope_base if local else config.rope_base  # type: ignore[return-value]
+    if window is None or config.local_rope_base is None:
+        return config.rope_base
+    return config.local_rope_base

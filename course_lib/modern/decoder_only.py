@@ -16,7 +16,7 @@ from course_lib.model import (
     embedding_std,
     sinusoidal_positions,
 )
-from course_lib.model.embedding import check_tokens
+from course_lib.model.embedding import check_tokens, look_up
 from course_lib.model.loading import TiedModule
 from course_lib.model.masks import AttentionMask
 from course_lib.model.positions import check_length
@@ -145,7 +145,9 @@ class DecoderOnly(TiedModule):
             )
         positions = torch.arange(past, total, device=tokens.device)
         masks = self._masks(prefix, positions, total)
-        x = self._embed(tokens, positions)
+        x = look_up(self.tokens, tokens) * self.scale
+        if self.position_table is not None:
+            x = x + self.position_table[positions]
         for i, layer in enumerate(self.layers):
             mask = masks[self.config.layer_windows[i]]
             x = layer(x, mask, positions, cache=cache and cache.layers[i])
@@ -163,17 +165,6 @@ class DecoderOnly(TiedModule):
             window: seen & window_mask(*sizes, window=window, device=device)
             for window in set(self.config.windows)
         }
-
-    def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        try:
-            x = self.tokens(tokens) * self.scale
-        except IndexError as error:  # on a CPU; a GPU stops at its next synchronisation
-            raise ValueError(
-                f"token ids must lie in 0 … {self.config.vocab - 1} (vocab={self.config.vocab}), "
-                f"got {int(tokens.min())} … {int(tokens.max())}: do tokenizer and model belong "
-                "together?"
-            ) from error
-        return x if self.position_table is None else x + self.position_table[positions]
 
     @property
     def device(self) -> torch.device:

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from course_lib.model import causal_mask
+from course_lib.model.masks import resolve_key_length
 
 
 def prefix_mask(
@@ -75,12 +76,7 @@ def window_mask(
         raise ValueError(
             f"window must be at least 1, the token itself, or None for no window, got {window}"
         )
-    key_length = query_length if key_length is None else key_length
-    if query_length > key_length:
-        raise ValueError(
-            f"key_length must be at least query_length={query_length}, got {key_length}: "
-            "each query is also a key; did you swap the two?"
-        )
+    key_length = resolve_key_length(query_length, key_length)
     keys = torch.arange(key_length, device=device)
     queries = keys[key_length - query_length :]
     distance = (queries[:, None] - keys).abs()  # (query, key)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from torch import nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from course_lib.model import Transformer
 from course_lib.training.recipes import Recipe
 from course_lib.training.schedules import (
     Schedule,
@@ -14,7 +14,7 @@ from course_lib.training.schedules import (
 )
 
 
-def make_optimizer(recipe: Recipe, model: Transformer) -> Optimizer:
+def make_optimizer(recipe: Recipe, model: nn.Module) -> Optimizer:
     """The recipe's optimiser over all parameters; each step sets its learning rate."""
     if recipe.optimizer == "sgd":
         return SGD(

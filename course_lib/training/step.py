@@ -7,7 +7,7 @@ for batches that are computed in micro-batches, and for several processes.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_, get_total_norm
 from torch.optim import Optimizer
 
@@ -81,7 +81,7 @@ def set_learning_rate(optimizer: Optimizer, lr: float | None) -> None:
             group["lr"] = lr
 
 
-def check_and_clip_gradients(model: Transformer, max_grad_norm: float | None, loss: Tensor) -> None:
+def check_and_clip_gradients(model: nn.Module, max_grad_norm: float | None, loss: Tensor) -> None:
     """Scale the gradient of all parameters down to ``max_grad_norm`` if it is longer.
 
     Raises:

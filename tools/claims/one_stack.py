@@ -24,11 +24,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import clip_grad_norm_
-from torch.optim import AdamW
 from tqdm import tqdm
 
-from course_lib.data import Batch, EncodedPair, teacher_forcing
+from course_lib.data import BOS, EOS, PAD, Batch, EncodedPair, teacher_forcing
 from course_lib.decoding import greedy_decode
 from course_lib.model import Transformer, preset
 from course_lib.modern import DecoderConfig, DecoderOnly, continue_greedily, join_pairs
@@ -36,10 +34,12 @@ from course_lib.modern import next_token_loss as decoder_loss
 from course_lib.training.data.batch_sampler import BatchSampler, DataPosition
 from course_lib.training.data.training_data import TrainingData, load_training_data
 from course_lib.training.loss import masked_cross_entropy
+from course_lib.training.optimizers import make_optimizer, make_schedule
 from course_lib.training.recipes import load_recipe
-from course_lib.training.schedules import warmup_cosine_lr
+from course_lib.training.step import check_and_clip_gradients, set_learning_rate
 
 TEST_PAIRS = 500
+D_MODEL = 128  # of all models
 RECIPE = replace(load_recipe("small"), shared_vocabulary=True)
 OF_2017 = {
     "d_ff": 640,
@@ -72,7 +72,7 @@ class Contestant:
 
     def __init__(self, name: str, data: TrainingData, seed: int) -> None:
         vocabulary = data.source_vocabulary
-        self.pad, self.bos, self.eos = (vocabulary.ids[t] for t in ("<pad>", "<bos>", "<eos>"))
+        self.pad, self.bos, self.eos = (vocabulary.ids[t] for t in (PAD, BOS, EOS))
         self.causal = False
         torch.manual_seed(seed)
         self.model: nn.Module
@@ -88,7 +88,12 @@ class Contestant:
         else:
             changes = dict(DECODERS[name])
             std, self.causal = changes.pop("std", None), changes.pop("causal", False)
-            sizes: dict[str, Any] = {"d_model": 128, "n_heads": 4, "n_layers": 4, "max_len": 256}
+            sizes: dict[str, Any] = {
+                "d_model": D_MODEL,
+                "n_heads": 4,
+                "n_layers": 4,
+                "max_len": 256,
+            }
             decoder = DecoderConfig(vocab=len(vocabulary), **sizes, attention="matmul", **changes)
             self.model = DecoderOnly(decoder)
             self.table, scale = self.model.tokens.weight, self.model.scale
@@ -125,19 +130,20 @@ class Contestant:
         return [row[: row.index(self.eos)] if self.eos in row else row for row in rows]
 
 
-def train(contestant: Contestant, batches: Iterator[Batch], steps: int, note: str) -> list[float]:
+def train(
+    contestant: Contestant, batches: Iterator[Batch], *, steps: int, note: str
+) -> list[float]:
     """The loss of each step."""
-    recipe, model = RECIPE, contestant.model.train()
-    assert recipe.lr is not None
-    optimizer = AdamW(model.parameters(), lr=0.0, betas=recipe.betas, weight_decay=0.0, fused=True)
+    model = contestant.model.train()
+    recipe = replace(RECIPE, warmup=min(RECIPE.warmup, 1 + steps // 5))
+    optimizer, schedule = make_optimizer(recipe, model), make_schedule(recipe, d_model=D_MODEL)
     losses = []
     for step in tqdm(range(1, steps + 1), desc=note, leave=False, disable=None):
-        lr = warmup_cosine_lr(step, peak=recipe.lr, warmup=min(400, 1 + steps // 5), total=steps)
-        optimizer.param_groups[0]["lr"] = lr
+        set_learning_rate(optimizer, schedule(step, steps))
         optimizer.zero_grad()
         loss = contestant.loss(next(batches))
         loss.backward()
-        clip_grad_norm_(model.parameters(), 1.0)
+        check_and_clip_gradients(model, recipe.max_grad_norm, loss)
         optimizer.step()
         losses.append(loss.item())
     model.eval()
@@ -163,9 +169,8 @@ def test(contestant: Contestant, pairs: Sequence[EncodedPair]) -> tuple[float, f
     return loss / tokens, exact / len(pairs)
 
 
-def run(name: str, seed: int, steps: int | None) -> dict[str, Any]:
+def run(name: str, data: TrainingData, seed: int, *, steps: int | None) -> dict[str, Any]:
     """Train and test one model."""
-    data = load_training_data(RECIPE)
     contestant = Contestant(name, data, seed)
     config = preset(
         "small", source_vocab=len(data.source_vocabulary), target_vocab=len(data.source_vocabulary)
@@ -174,7 +179,7 @@ def run(name: str, seed: int, steps: int | None) -> dict[str, Any]:
     steps = steps or RECIPE.epochs * sampler.batches_per_epoch
     batches = (batch for batch, _ in sampler.batches(DataPosition()))
     began = time.process_time()
-    losses = train(contestant, batches, steps, f"{name}, seed {seed}")
+    losses = train(contestant, batches, steps=steps, note=f"{name}, seed {seed}")
     seconds = time.process_time() - began
     pairs = data.corpus.pairs("test", TEST_PAIRS)
     loss, exact = test(contestant, data.encode(pairs))
@@ -208,10 +213,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     done = {(r["model"], r["seed"], r["steps"]) for r in map(json.loads, lines)}
     known = {(model, seed) for model, seed, steps in done if steps == (options.steps or steps)}
     torch.set_num_threads(1)
+    data = load_training_data(RECIPE)
     for seed, name in itertools.product(options.seeds, options.models):
         if (name, seed) in known:
             continue
-        result = run(name, seed, options.steps)
+        result = run(name, data, seed, steps=options.steps)
         with options.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(result, ensure_ascii=False) + "\n")
         tqdm.write(json.dumps(result, ensure_ascii=False))

@@ -31,9 +31,9 @@ def test_every_model_has_as_many_parameters_and_no_run_is_made_twice(small):
     assert max(sizes) / min(sizes) < 1.01
     for result in results:
         assert result["steps"] == 2 and result["test_loss"] > 1 and 0 <= result["exact"] <= 1
-    again = small("--seeds", "0", "1", "--models", "prefix", "today")
+    again = small("--seeds", "0", "1", "--models", names[0], names[2])
     assert len(again) == len(results) + 2
-    assert [(r["model"], r["seed"]) for r in again[-2:]] == [("prefix", 1), ("today", 1)]
+    assert [(r["model"], r["seed"]) for r in again[-2:]] == [(names[0], 1), (names[2], 1)]
 
 
 @pytest.mark.slow
