@@ -6,10 +6,9 @@
     python -m tools.tiers --passed                   # note that it has
 
 The fast tier has every test that is not marked ``slow``, and those that are marked ``smoke``: one
-for each part of the course that only slow tests try. Of a lesson that computes for long it has the
-cells before the first one with the tag `LONG_TRAINING`, unless that is its set-up alone; the other
-tier runs that lesson whole, and the exercises, whose sources are compared with the solutions by
-tests of the fast tier.
+for each part of the course that only slow tests try. It runs the lessons of which no cell has the
+tag `LONG_TRAINING`; the other tier runs the other lessons, and the exercises, whose sources are
+compared with the solutions by tests of the fast tier.
 
 At the end stands what was not run, and what is missing on this machine.
 """
@@ -31,7 +30,6 @@ import pytest
 from tools import ROOT
 
 LONG_TRAINING = "long-training"  # the tag of a cell that computes for fifteen seconds or more
-FEWEST_CELLS = 3  # before the first long training: for the set-up alone, no kernel is started
 LEFT_OUT = "left out: "  # how the reason of a skipped test begins if something is missing here
 PASSED, COVERED = ROOT / ".venv" / ".passed-fast", ROOT / ".coverage"
 EXERCISES = ROOT / "exercises"
@@ -67,18 +65,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.path.suffix == ".ipynb":
             notebooks[item.path].append(item)
     fast = {item for item in items if item.path.suffix != ".ipynb" and is_smoke_or_not_slow(item)}
-    whole = set()  # the cells of lessons that the other tier runs from their first cell on
-    for cells in notebooks.values():
-        first = next((i for i, cell in enumerate(cells) if _trains_for_long(cell)), len(cells))
-        if cells[0].path.is_relative_to(EXERCISES) or first < min(FEWEST_CELLS, len(cells)):
-            first = 0
-        fast.update(cells[:first])
-        if first < len(cells):
-            whole.update(cells)
-    rest = {item for item in items if item not in fast} | whole
-    kept = {"all": set(items), "fast": fast, "rest": rest}[tier]
-    left_out = [item for item in items if item not in kept]
-    items[:] = [item for item in items if item in kept]
+    for path, cells in notebooks.items():
+        if not path.is_relative_to(EXERCISES) and not any(map(_trains_for_long, cells)):
+            fast.update(cells)
+    kept, left_out = [], []
+    for item in items:
+        mine = tier == "all" or (item in fast) == (tier == "fast")
+        (kept if mine else left_out).append(item)
+    items[:] = kept
     config.hook.pytest_deselected(items=left_out)
     config.stash[_deselected] = {
         "tests": [i.nodeid for i in left_out if i.path.suffix != ".ipynb"],
@@ -120,7 +114,7 @@ def summary(tier: str, left_out: dict[str, list[str]], skipped: Sequence[str]) -
 
     Args:
         tier: "all", "fast" or "rest".
-        left_out: the ids of tests, and names of lessons with cells that were not run.
+        left_out: the ids of tests, and the names of lessons that were not run.
         skipped: the reasons of skipped tests.
     """
     lines = [
@@ -130,8 +124,8 @@ def summary(tier: str, left_out: dict[str, list[str]], skipped: Sequence[str]) -
     if tier == "fast":
         tests, lessons = left_out.get("tests", []), left_out.get("lessons", [])
         numbers = ", ".join(name[:2] for name in lessons)
-        after = f", and lessons {numbers} from their first long training on" if lessons else ""
-        lines.append(f"Not run: {len(tests)} slow tests{after}. `make test-all` runs them, too.")
+        also = f", and lessons {numbers}, which train for long" if lessons else ""
+        lines.append(f"Not run: {len(tests)} slow tests{also}. `make test-all` runs them, too.")
     return lines
 
 

@@ -15,9 +15,9 @@ def right():
     longer = "The cat sleeps on the old mat now today .".split()
     short = "The dog eats".split()
     calls = [([longer], [reference]), ([reference, short], [reference, short])]
-    return {"number": 3, "error": "b", "calls": calls}
+    return {"number": 3, "error": "b", "calls": calls, "gave": [70.71, 50.0]}
 
-OTHER = {"number": 0, "error": "d", "calls": right()["calls"]}
+OTHER = right() | {"number": 0, "error": "d", "gave": [71.86, 100.0]}
 
 def two(first):
     return [first, OTHER]
@@ -34,15 +34,17 @@ class Any(str):
 RETURNED = {
     "another error": "two(right() | {'error': 'c'})",
     "another number": "two(right() | {'number': 2})",
-    "one call": "two(right() | {'calls': right()['calls'][:1]})",
-    "four calls": "two(right() | {'calls': 2 * right()['calls']})",
-    "no calls": "two(right() | {'calls': []})",
-    "what the box gives": "two(right() | {'calls': [box(['a'], ['a'])]})",
+    "one call": "two(right() | {'calls': right()['calls'][:1], 'gave': [70.71]})",
+    "four calls": "two(right() | {'calls': 2 * right()['calls'], 'gave': 2 * [70.71, 50.0]})",
+    "without what the box gave": "two({k: v for k, v in right().items() if k != 'gave'})",
+    "what another box gave": "two(right() | {'gave': OTHER['gave']})",
+    "no calls": "two(right() | {'calls': [], 'gave': []})",
+    "what the box gives": "two(right() | {'calls': [box(['a'], ['a'])], 'gave': [0.0]})",
     "every letter": "two(right() | {'error': 'abcdefghi'})",
     "a letter like any": "two(right() | {'error': Any('c')})",
     "a number without end": "two(right() | {'number': 10**5000})",
-    "words without end": "two(right() | {'calls': [([['a'] * 10**6], [['a']])]})",
-    "a word without end": "two(right() | {'calls': [([['a' * 10**8]], [['a']])]})",
+    "words without end": "two(right() | {'calls': [([['a'] * 10**6], [['a']])], 'gave': [0.0]})",
+    "a word without end": "two(right() | {'calls': [([['a' * 10**8]], [['a']])], 'gave': [0.0]})",
     "another error each time": "two(right() | {'error': 'bcdefghia'[turn.append(1) or len(turn)]})",
     "a text": "'number 3, error b'",
     "one number alone": "right()",
