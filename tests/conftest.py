@@ -1,13 +1,17 @@
-"""In the tests of a package, every shape in its signatures is checked as its functions run."""
+"""In the tests, every shape in a signature of course_lib is checked as the function runs."""
 
 import json
 import os
 import subprocess
 import sys
 import threading
+from collections import Counter
+from functools import wraps
 from importlib.machinery import PathFinder
+from inspect import isfunction
 from pathlib import Path
 
+import jaxtyping
 import pytest
 from jaxtyping import config, install_import_hook
 
@@ -16,6 +20,30 @@ from tools.tiers import LEFT_OUT
 
 # The tower lets an int stand where a float is asked for, as type checkers do.
 CHECK = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+MOST_CHECKED = 20  # calls of each function in a test: those of a long training repeat their shapes
+_calls = Counter()
+_jaxtyped = jaxtyping.jaxtyped
+
+
+def _check_first_calls(*, typechecker):
+    """What the import hook puts on each function: a check of its first calls in a test."""
+
+    def decorate(function):
+        checked = _jaxtyped(typechecker=typechecker)(function)
+        if not isfunction(function):
+            return checked
+
+        @wraps(function)
+        def check_first_calls(*args, **kwargs):
+            _calls[function] += 1
+            return (checked if _calls[function] <= MOST_CHECKED else function)(*args, **kwargs)
+
+        return check_first_calls
+
+    return decorate
+
+
+jaxtyping.jaxtyped = _check_first_calls
 install_import_hook("course_lib", CHECK)
 
 
@@ -36,8 +64,6 @@ class PlainFinder:
 
 sys.meta_path.insert(0, PlainFinder)
 
-# What other tests call thousands of times was checked here; there the checks took a third of the time.
-SHAPES_CHECKED = {"model", "modern", "data", "decoding", "training", "viz"}
 LONG = ("browser", "test_distributed.py", "test_grammar_corpus.py", "test_portuguese.py")
 
 
@@ -51,9 +77,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """Check shapes in the tests of the packages that have them, and of those with fixtures of theirs."""
-    folder = item.path.relative_to(Path(__file__).parent).parts[0]
-    config.update("jaxtyping_disable", folder not in SHAPES_CHECKED)
+    """Check each function's first calls again."""
+    _calls.clear()
 
 
 @pytest.hookimpl(wrapper=True)
