@@ -25,6 +25,9 @@ TOPICS = {
     "13": "decoding",
     "14": "reading_attention",
     "15": "museum",
+    "16": "one_stack",
+    "17": "todays_block",
+    "18": "what_a_token_costs",
 }
 
 
@@ -197,5 +200,28 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("15.compare", "Which of the two has a bug?", "compare", 3, 5, 20, 6),
     ("15.conclude", "What was reported?", "conclude", 2, 5, 15, 4),
     ("15.seen_or_not", "Would you have seen it?", "written", 3, 5, 25, 3),
+    ("16.prefix_mask", "A source that sees all of itself", "code", 2, 5, 15, 2),
+    ("16.join_pairs", "Source and target in one row", "code", 2, 5, 25, 2),
+    ("16.continue_greedily", "A translation is a continuation", "code", 3, 4, 35, 2),
+    ("16.bug", "A loss that is too good", "bug", 3, 5, 15, 1),
+    ("16.predict", "Who hears of a change", "predict", 3, 5, 20, 6),
+    ("16.compare", "Which tokens pay", "compare", 3, 5, 20, 6),
+    ("16.what_is_lost", "What one stack gives up", "written", 3, 4, 20, 2),
+    ("17.rms_norm", "A norm without the mean", "code", 2, 5, 15, 2),
+    ("17.swiglu_width", "As many weights with three matrices", "code", 1, 3, 5, 1),
+    ("17.rotate", "Position without adding", "code", 3, 5, 25, 2),
+    ("17.count_parameters", "Count a published model", "code", 3, 4, 35, 2),
+    ("17.bug", "Rows of a published file", "bug", 3, 4, 15, 1),
+    ("17.experiment", "Which rotation is this?", "experiment", 4, 4, 25, 6),
+    ("17.conclude", "It reads well, so it is right?", "conclude", 4, 5, 25, 6),
+    ("17.it_says_paris", "What one right word proves", "written", 3, 4, 20, 2),
+    ("18.cache_bytes", "How many bytes a text leaves behind", "code", 2, 5, 20, 1),
+    ("18.grouped_query_attention", "Heads that share their keys", "code", 3, 5, 35, 2),
+    ("18.latent_absorbed", "Attend without making keys", "code", 4, 3, 30, 2),
+    ("18.online_attention", "Attention in blocks", "code", 4, 4, 45, 2),
+    ("18.bug", "Keys that turn on and on", "bug", 3, 4, 20, 1),
+    ("18.experiment", "Which running softmax is this?", "experiment", 4, 4, 25, 5),
+    ("18.predict", "What is in the cache?", "predict", 3, 5, 20, 6),
+    ("18.four_savings", "Four savings and what they cost", "written", 3, 4, 20, 2),
 )
 TABLE = {row[0]: Entry(*row) for row in _ROWS}

@@ -37,6 +37,7 @@ TOGETHER = [
 UNSEEN = {
     ("01.positional_encoding", "EditsItsInput"),
     ("14.alignment_error_rate", "eats_its_input"),
+    ("17.rotate", "edits_its_input"),
 }
 
 

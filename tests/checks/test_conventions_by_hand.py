@@ -175,6 +175,54 @@ def error_rate(predicted, sure, possible):
     return 100 * right / (len(predicted) + len(sure))
 
 
+def prefix_mask(lengths, length):
+    """True hides, keys before queries."""
+    keys = torch.arange(length)[:, None]
+    return ((keys > keys.T) & (keys >= lengths[:, None, None]))[:, None]
+
+
+def join_pairs(pairs, pad_id, bos_id, eos_id):
+    """BOS belongs to the prefix, and the result is a dict."""
+    longest = max(len(source) + len(target) + 2 for source, target in pairs)
+    tokens = torch.full((len(pairs), longest), pad_id)
+    labels = torch.full((len(pairs), longest), -100)
+    for i, (source, target) in enumerate(pairs):
+        n, end = len(source), len(source) + len(target) + 1
+        tokens[i, : end + 1] = torch.tensor([*source, bos_id, *target, eos_id])
+        labels[i, n:end] = torch.tensor([*target, eos_id])
+    prefix = torch.tensor([len(source) + 1 for source, _ in pairs])
+    return {"tokens": tokens, "prefix": prefix, "labels": labels}
+
+
+@torch.no_grad()
+def continue_greedily(model, tokens, max_new, eos_id, prefix_length):
+    """The tokens that were given come first."""
+    text, given = tokens, tokens.size(1)
+    while text.size(1) < given + max_new:
+        ended = (text[:, given:] == eos_id).any(dim=1)
+        if ended.all():
+            break
+        logits = model(text, prefix=torch.full((len(text),), prefix_length))[:, -1]
+        token = logits.argmax(dim=-1).masked_fill(ended, eos_id)
+        text = torch.cat((text, token[:, None]), dim=1)
+    return text
+
+
+def rms_norm(x, weight, eps=1e-6):
+    """Weight from one."""
+    wide = x.float() if x.dtype == torch.float16 else x
+    root = torch.sqrt(wide.square().mean(dim=-1, keepdim=True) + eps)
+    return (wide / root).to(x.dtype) * (1 + weight)
+
+
+def rotate(x, positions, base=10_000.0):
+    """Interleaved pairs, turned back, positions before heads."""
+    angles = positions[:, None] / base ** (torch.arange(0, x.size(-1), 2) / x.size(-1))
+    cos, sin = angles.cos()[:, None].to(x.dtype), angles.sin()[:, None].to(x.dtype)
+    u, v = x[..., ::2], x[..., 1::2]
+    return torch.stack((u * cos + v * sin, v * cos - u * sin), dim=-1).flatten(-2)
+
+
 COLUMNS = "cosine_first slowest_first concatenated"
 ANSWERS = [
     ("01.sinusoidal_positions", encoding, COLUMNS),
@@ -195,6 +243,11 @@ ANSWERS = [
     ("13.cached_step", cached_step, "values_first positions_second"),
     ("14.align", align, "target_first words_from_one rows_are_sources"),
     ("14.alignment_error_rate", error_rate, "agreement percent possible_without_sure"),
+    ("16.prefix_mask", prefix_mask, "true_hides keys_then_queries"),
+    ("16.join_pairs", join_pairs, "prefix_counts_bos dict_of_rows"),
+    ("16.continue_greedily", continue_greedily, "given_tokens_kept"),
+    ("17.rms_norm", rms_norm, "weight_from_one"),
+    ("17.rotate", rotate, "interleaved_pairs turned_back heads_third"),
 ]
 
 

@@ -56,6 +56,7 @@ def with_what_it_gave(item_id, answer):
     try:
         error = here.error_of(answer["number"])
         gave = [here.answer(error, arguments).value for arguments in answer["calls"]]
+        gave = [value.flatten()[-1] if isinstance(value, torch.Tensor) else value for value in gave]
         gave = [round(float(value), here.digits) for value in gave]
     except (TypeError, ValueError):  # what is no call gives nothing
         gave = []
@@ -131,16 +132,32 @@ def test_what_is_no_experiment_is_told_in_a_sentence(changed, message):
     assert message in str(report)
 
 
-@pytest.mark.parametrize("item_id", ["11.experiment", "12.experiment"])
+def test_of_a_tensor_the_last_number_is_what_the_box_gave():
+    here = _module("17.experiment").box
+    first, second = (
+        {"number": n, "error": letter, "calls": GOOD["17.experiment"]}
+        for n in (3, 4)
+        for letter, name in here.letters.items()
+        if name == here.error_of(n)
+    )
+    good = [with_what_it_gave("17.experiment", each) for each in (first, second)]
+    assert check("17.experiment", lambda: good).passed
+    wrong = [good[0] | {"gave": [good[0]["gave"][0] + 0.002]}, good[1]]
+    report = " ".join(str(check("17.experiment", lambda: wrong)).split())
+    assert "doesn't give" in report and "as its last number." in report
+
+
+@pytest.mark.parametrize("item_id", ["11.experiment", "12.experiment", "17.experiment"])
 def test_letters_are_told_apart_only_for_whoever_says_what_the_box_gave(item_id):
     here = _module(item_id).box
     for letter in here.letters:
         guessed = [
-            {"number": n, "error": letter, "calls": GOOD[item_id], "gave": [1.5] * 2}
+            {"number": n, "error": letter, "calls": GOOD[item_id]}
+            | {"gave": [1.5] * len(GOOD[item_id])}
             for n in (3, 4)
         ]
         report = str(check(item_id, lambda guessed=guessed: guessed))
-        assert "Number 3: in call 1, your box doesn't give 1.5." in " ".join(report.split())
+        assert "Number 3: in call 1, your box doesn't give 1.5" in " ".join(report.split())
         assert "tells against" not in report
 
 
@@ -195,7 +212,7 @@ def test_a_box_has_a_number(number):
 
 
 def test_other_items_have_no_box():
-    with pytest.raises(CourseError, match=r"an item that is an experiment \(.*12\.experiment\)"):
+    with pytest.raises(CourseError, match=r"an item that is an experiment \(.*12\.experiment.*\)"):
         black_box("06.cases", number=1)
 
 
@@ -206,7 +223,9 @@ ONE_NUMBER = (  # query, key and value (B, H, S, 1): each score is one product
     torch.tensor([[[0.0, 1], [2, 1]], [[1, 3], [0, 2]]])[..., None],
     torch.tensor([[[1.0, 2], [3, 5]], [[8, 13], [21, 34]]])[..., None],
 )
+TURNED = torch.arange(1.0, 9.0).view(1, 2, 1, 4)  # two heads of two pairs, one token
 LOWER = torch.tensor([[[[True, False], [True, True]]]])
+SCORES, VALUES = torch.tensor([0.0, 1, 2, 1, 1]), torch.tensor([4.0, 1, 2, 9, 6])
 GOOD = {
     "01.experiment": [(2, 8)],
     "03.experiment": [(X, torch.full((4,), 2.0), torch.ones(4), 1.0)],
@@ -216,6 +235,8 @@ GOOD = {
         (LOGITS[:1, :1], torch.tensor([[2]]), 0, 0.5),
     ],
     "12.experiment": ALL,
+    "17.experiment": [(TURNED, torch.tensor([2]), 100.0)],
+    "18.experiment": [(SCORES, VALUES, 2)],
 }
 BAD = {
     "01.experiment": [(8,), (2, 7), (0, 8), (2, 0), (2.0, 8), (True, 8), (3, 6)],
@@ -249,6 +270,31 @@ BAD = {
         (LOGITS[..., :2], torch.tensor([[1, 1], [1, 0]]), 0, 0.0),
     ],
     "12.experiment": [("a b", "a b")],
+    "17.experiment": [
+        (TURNED[0], torch.tensor([2]), 100.0),
+        (TURNED.long(), torch.tensor([2]), 100.0),
+        (TURNED[..., :3], torch.tensor([2]), 100.0),
+        (TURNED, torch.tensor([2, 3]), 100.0),
+        (TURNED, torch.tensor([2.0]), 100.0),
+        (TURNED, 2, 100.0),
+        (TURNED, torch.tensor([-1]), 100.0),
+        (TURNED, torch.tensor([1001]), 100.0),
+        (TURNED, torch.tensor([2]), 0),
+        (TURNED, torch.tensor([2]), "100"),
+    ],
+    "18.experiment": [
+        (SCORES[None], VALUES[None], 2),
+        (SCORES.long(), VALUES, 2),
+        (SCORES.tolist(), VALUES, 2),
+        (SCORES[:4], VALUES, 2),
+        (SCORES[:0], VALUES[:0], 2),
+        (SCORES + 20, VALUES, 2),
+        (SCORES * float("nan"), VALUES, 2),
+        (SCORES, VALUES * 100, 2),
+        (SCORES, VALUES, 0),
+        (SCORES, VALUES, 2.0),
+        (SCORES, VALUES, True),
+    ],
 }
 
 
@@ -258,6 +304,8 @@ TOO_MANY = {
     "05.experiment": (torch.randn(2, 2, 6, 2),) * 3,
     "11.experiment": (torch.randn(5, 5, 5), torch.ones(5, 5).long(), 0, 0.0),
     "12.experiment": (corpus("a " * 100), corpus("a " * 100)),
+    "17.experiment": (torch.randn(1, 2, 2, 4), torch.tensor([1, 2]), 100.0),
+    "18.experiment": (torch.zeros(9), torch.zeros(9), 2),
 }
 A_NAME_TOO_MANY = {
     "01.experiment": {"base": 1000.0},
@@ -265,6 +313,8 @@ A_NAME_TOO_MANY = {
     "05.experiment": {"dropout_p": 0.0},
     "11.experiment": {"reduction": "mean"},
     "12.experiment": {"smooth": True},
+    "17.experiment": {"interleaved": True},
+    "18.experiment": {"causal": True},
 }
 
 

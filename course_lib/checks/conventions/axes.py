@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import torch
 from torch import Tensor
 
 from course_lib.checks.conventions.changes import on, pair, same, value
@@ -15,6 +16,7 @@ from course_lib.checks.conventions.convention import (
 )
 from course_lib.checks.conventions.reordering import Dims, by_shapes
 
+Change = Callable[[Tensor], Tensor]
 _FEATURES = {"d_model", "d_inner", "heads*d_head"}
 
 
@@ -112,7 +114,14 @@ def _orders() -> tuple[Convention, ...]:
     )
 
 
-def _heads(name: str, sentence: str, exchanged: str, indices: Sequence[int]) -> Convention:
+def _heads(
+    name: str,
+    sentence: str,
+    exchanged: str,
+    *,
+    indices: Sequence[int],
+    lessons: tuple[str, ...] = ("04",),
+) -> Convention:
     """Where the axis of heads is in queries, keys, values and contexts."""
     return Convention(
         name=name,
@@ -122,7 +131,7 @@ def _heads(name: str, sentence: str, exchanged: str, indices: Sequence[int]) -> 
         "code is given and in what it returns.",
         touched=_TOUCHED,
         derived=by_shapes(lambda dims: _of_heads(dims, indices)),
-        lessons=("04",),
+        lessons=lessons,
     )
 
 
@@ -173,6 +182,36 @@ def _columns(
                 back=back,
             ),
             "01.shift_matrix": Translation(result=value(both_axes)),
+        },
+    )
+
+
+def _second_half_negative(x: Tensor) -> Tensor:
+    u, v = x.chunk(2, dim=-1)
+    return torch.cat((u, -v), dim=-1)
+
+
+def _halves_to_pairs(x: Tensor) -> Tensor:
+    return torch.stack(x.chunk(2, dim=-1), dim=-1).flatten(-2)
+
+
+def _pairs_to_halves(x: Tensor) -> Tensor:
+    return torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+
+
+def _pairs(
+    name: str, aspect: str, *, paragraph: str, words: str, there: Change, back: Change
+) -> Convention:
+    """The features of a head that a rotation turns together."""
+    return Convention(
+        name=name,
+        aspect=aspect,
+        paragraph=paragraph,
+        touched=touched(words, also=r"E/2|2i|chunk|cat|sin|cos"),
+        items={
+            "17.rotate": Translation(
+                given=on(x=there), understood=on(x=back), result=value(there), back=back
+            )
         },
     )
 
@@ -231,21 +270,22 @@ CONVENTIONS = (
         "scores or a mask, read column.",
         touched=_TOUCHED,
         derived=by_shapes(_keys_then_queries),
-        lessons=("05", "06"),
+        lessons=("05", "06", "16"),
     ),
     _heads(
         "heads_third",
         "Queries, keys, values and contexts of all heads have the **positions before the heads**: "
         "(batch, seq, heads, d_head).",
         "second axis and the third",
-        (0, 2, 1, 3),
+        indices=(0, 2, 1, 3),
+        lessons=("04", "17"),
     ),
     _heads(
         "heads_first",
         "Queries, keys, values and contexts of all heads have the **heads in front of the batch**: "
         "(heads, batch, seq, d_head).",
         "first axis and the second",
-        (1, 0, 2, 3),
+        indices=(1, 0, 2, 3),  # not in lesson 17: heads and texts are turned alike
     ),
     *_orders(),
     # Not the batch as the second axis: "bse,bse->bs" would be right there, too.
@@ -313,6 +353,42 @@ CONVENTIONS = (
         touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
         items={
             "13.cached_step": Translation(
+                given=on(past=_positions_second),
+                understood=on(past=_positions_second),
+                result=pair(same, _positions_second),
+            )
+        },
+    ),
+    # Signs before the layout: what changes signs has the public layout.
+    _pairs(
+        "turned_back",
+        "direction",
+        paragraph="Pairs are turned in the **other direction**, by −a: where the task has sin a, "
+        "read −sin a.",
+        words="turns?|turned|direction|backwards|clockwise|minus|plus|signs?|sines?|cosines?",
+        there=_second_half_negative,
+        back=_second_half_negative,
+    ),
+    _pairs(
+        "interleaved_pairs",
+        "layout",
+        paragraph="The pairs of a head are **interleaved**: features 2i and 2i + 1 are a pair, "
+        "where the task pairs i with i + E/2 and names that layout halves. The frequency of pair i "
+        "stays, and its two results stand where u and v stood.",
+        words=r"pairs?|halves|half|first|second|interleav\w*|layout|neighbours|join\w*|cut",
+        there=_halves_to_pairs,
+        back=_pairs_to_halves,
+    ),
+    Convention(
+        name="kept_positions_second",
+        aspect="axes of the past",
+        paragraph="Keys and values of a past, the old one and the new one, are **(batch, position, "
+        "heads, d_head)**: where the task has (B, G, t, E), read (B, t, G, E), and the same for "
+        "the values and for t + n. The new tokens are the last positions. `query`, `key` and "
+        "`value` stay as they are.",
+        touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
+        items={
+            "18.grouped_query_attention": Translation(
                 given=on(past=_positions_second),
                 understood=on(past=_positions_second),
                 result=pair(same, _positions_second),

@@ -84,6 +84,15 @@ def _bos_in_front(found: tuple[list[int], float], arguments: Arguments) -> Any:
     return [arguments["bos_id"], *tokens], score
 
 
+def _prefix_and_bos(joined: tuple[Tensor, Tensor, Tensor], arguments: Arguments) -> Any:
+    tokens, prefix, labels = joined
+    return tokens, prefix + 1, labels
+
+
+def _with_what_was_given(new: Tensor, arguments: Arguments) -> Tensor:
+    return torch.cat((arguments["tokens"], new), dim=1)
+
+
 def _values_first(past: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     keys, values = past
     return values, keys
@@ -251,12 +260,31 @@ CONVENTIONS = (
         "task has the keys first.",
         touched=touched(r"first|order|pair|swapped|keys and (?:the )?values", also=r"past\["),
         items={
-            "13.cached_step": Translation(
+            item: Translation(
                 given=on(past=_values_first),
                 understood=on(past=_values_first),
                 result=pair(same, _values_first),
             )
+            for item in ("13.cached_step", "18.grouped_query_attention")
         },
+    ),
+    Convention(
+        name="v_up_first",
+        aspect="order of the matrices",
+        paragraph="The matrix of the values comes **before** that of the keys: "
+        "`latent_absorbed(query, latent, v_up, k_up)`. The task and the first line of your cell "
+        "have the two the other way round: exchange them there. The check passes them by position.",
+        touched=touched("arguments?|order|first|second|swapped|exchanged|other way round"),
+        items={"18.latent_absorbed": exchanged("k_up", "v_up")},
+    ),
+    Convention(
+        name="value_before_key",
+        aspect="order of keys and values",
+        paragraph="The values come **before** the keys: `online_attention(query, value, key, "
+        "block)`. The task and the first line of your cell have the two the other way round: "
+        "exchange them there. The check passes them by position.",
+        touched=touched("arguments?|order|second|swapped|exchanged"),
+        items={"18.online_attention": exchanged("key", "value")},
     ),
     Convention(
         name="possible_without_sure",
@@ -287,5 +315,36 @@ CONVENTIONS = (
         items={
             "14.align": Translation(result=value(lambda links: {(a + 1, b + 1) for a, b in links}))
         },
+    ),
+    Convention(
+        name="prefix_counts_bos",
+        aspect="prefix",
+        paragraph="`prefix` counts **BOS as well**: it is the number of source tokens plus 1. The "
+        "rows and their labels are the task's.",
+        touched=touched(
+            r"prefix(?:es)?|BOS|sources?|lengths?|longer|longest|shorter|how (?:many|long)|parts?",
+            also=r"len\(",
+        ),
+        items={"16.join_pairs": Translation(result=_prefix_and_bos)},
+    ),
+    Convention(
+        name="dict_of_rows",
+        aspect="results",
+        paragraph="The three tensors come back as a **dict** with the keys `tokens`, `prefix` and "
+        "`labels`, where the task says a tuple. In the first line of your cell, `-> tuple[Tensor, "
+        "Tensor, Tensor]` is the lesson's, too: replace it by `-> dict[str, Tensor]`.",
+        touched=touched("order|tuple|second|last line"),
+        items={"16.join_pairs": Translation(result=as_dict("tokens", "prefix", "labels"))},
+    ),
+    Convention(
+        name="given_tokens_kept",
+        aspect="results",
+        paragraph="The result **keeps the tokens that were given** in front of the new ones: (B, L "
+        "+ n), where the task asks for the new tokens alone.",
+        touched=touched(
+            r"new|alone|given|results?|begins?|columns?|leaves out|how many|come out|continuation",
+            also=r"\(B, n",
+        ),
+        items={"16.continue_greedily": Translation(result=_with_what_was_given)},
     ),
 )

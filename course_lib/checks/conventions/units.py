@@ -38,6 +38,17 @@ def _bytes(name: str, sentence: str, factor: int) -> Convention:
     )
 
 
+def _cache(name: str, aspect: str, *, paragraph: str, words: str, factor: int) -> Convention:
+    """The bytes of a cache, multiplied."""
+    return Convention(
+        name=name,
+        aspect=aspect,
+        paragraph=paragraph,
+        touched=touched(f"{words}|times|too (?:many|few|large)|factor"),
+        items={"18.cache_bytes": Translation(result=times(factor))},
+    )
+
+
 def _bits(result: Any, arguments: Arguments) -> Any:
     return None if result is None else result / math.log(2)
 
@@ -95,11 +106,10 @@ BEFORE_AXES = (
         "that zeros change nothing. Where the task multiplies by `weight`, multiply by 1 + "
         "`weight`.",
         touched=touched("weights?|scaled?"),
-        items={
-            "03.layer_norm": Translation(
-                given=on(weight=lambda w: w - 1), understood=on(weight=lambda w: w + 1)
-            )
-        },
+        items=dict.fromkeys(
+            ("03.layer_norm", "17.rms_norm"),
+            Translation(given=on(weight=lambda w: w - 1), understood=on(weight=lambda w: w + 1)),
+        ),
     ),
     Convention(
         name="bias_subtracted",
@@ -141,6 +151,22 @@ CONVENTIONS = (
         "What is asked for is the **memory of training with Adam in float32**: parameter, "
         "gradient and two moments, four bytes each, for every parameter.",
         16,
+    ),
+    _cache(
+        "cache_in_bits",
+        "unit",
+        paragraph="The result is **in bits**, where the task has bytes; `bytes_per_number` stays "
+        "in bytes.",
+        words="bytes?|bits?",
+        factor=8,
+    ),
+    _cache(
+        "beam_of_four",
+        "texts",
+        paragraph="Each text is continued by a **beam search of width 4**, and each of its four "
+        "hypotheses has a cache of its own, as long as the text. `batch` still counts texts.",
+        words="texts?|batch|one of|once|twice",
+        factor=4,
     ),
     Convention(
         name="bits",

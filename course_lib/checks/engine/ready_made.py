@@ -72,7 +72,21 @@ READY_MADE: Mapping[str, tuple[str, ...]] = {
     "07.encoder_block": _ENCODER_LAYER,
     "07.decoder_block": ("torch.nn.TransformerDecoderLayer",),
     "07.pre_norm_encoder_block": _ENCODER_LAYER,
+    "17.rms_norm": (
+        "torch.nn.RMSNorm",
+        "torch.nn.functional.rms_norm",
+        "torch.rms_norm",
+    ),
+    "17.rotate": ("course_lib.modern.rotary.rotate_interleaved",),
+    "17.count_parameters": ("course_lib.modern.counts.parameter_parts",),
     "12.bleu": ("sacrebleu", "nltk", "evaluate", "torchmetrics", "torchtext", "ignite"),
+    "18.cache_bytes": (
+        "course_lib.modern.counts.cache_bytes_per_token",
+        "course_lib.modern.counts.cache_numbers_per_token",
+    ),
+    "18.grouped_query_attention": (*_ATTENTION, "course_lib.modern.attention.repeat_heads"),
+    "18.latent_absorbed": ("course_lib.modern.latent_attention.absorbed_scores",),
+    "18.online_attention": (*_ATTENTION, "course_lib.modern.online_softmax.online_attention"),
 }
 
 

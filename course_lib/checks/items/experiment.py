@@ -44,7 +44,8 @@ class BlackBox(Hidden):
     Attributes:
         wrong: the errors, each as the list of an exercise says it.
         most_calls: of an experiment.
-        digits: of a box that gives one number: the decimals with which an answer says what it gave.
+        digits: the decimals with which an answer says what each call gave, of a tensor its last
+            number; None if it does not say it.
     """
 
     most_calls: int
@@ -179,12 +180,14 @@ def _not_given(answer: dict[str, Any], box: BlackBox) -> Difference | None:
             f"your calls, in all {len(calls)}, got {got(gave)}."
         )
     for call, (value, arguments) in enumerate(zip(numbers, calls, strict=True), 1):
-        given = _plain(box.answer(box.error_of(number), arguments).value)
+        came = box.answer(box.error_of(number), arguments).value
+        given = _last(came)
         if is_number(given) and abs(value - given) > 0.6 * 10**-box.digits:
+            where = " as its last number" * (isinstance(came, Tensor) and came.ndim > 0)
             return told(
-                f"Number {number}: in call {call}, your box doesn't give {short(value)}. A call "
-                "that you have made may be made again and costs nothing. Write down what it gives, "
-                f"to {many(box.digits, 'decimal')}."
+                f"Number {number}: in call {call}, your box doesn't give {short(value)}{where}. A "
+                "call that you have made may be made again and costs nothing. Write down what it "
+                f"gives, to {many(box.digits, 'decimal')}."
             )
     return None
 
@@ -192,6 +195,11 @@ def _not_given(answer: dict[str, Any], box: BlackBox) -> Difference | None:
 def _plain(value: Any) -> Any:
     """A number in place of a tensor without axes."""
     return value.item() if isinstance(value, Tensor) and not value.ndim else value
+
+
+def _last(value: Any) -> Any:
+    """The last number of a tensor; anything else as it is."""
+    return value.flatten()[-1].item() if isinstance(value, Tensor) and value.numel() else value
 
 
 def _shown(answer: dict[str, Any], box: BlackBox) -> Difference | None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LIBRARY = Path(__file__).parents[2]
 ENGINE = "checks/engine"  # makes the calls, in a notebook and in the jail
 INSIDE = "grading/jail/inside"  # started in the jail
-_PACKAGES = ("data", "decoding", "model", "training", "viz")
+_PACKAGES = ("data", "decoding", "model", "modern", "training", "viz")
 # Of the parts of one's own: there is no copy of the course in the jail, so all are the course's.
 _MINE = ("mine/__init__", "mine/parts", "mine/stacks")
 _MODULES = (
@@ -66,6 +66,8 @@ _RIGHT_AS_IT_IS = {
     "09.collate": {"pad_sequences"},
     "10.masked_cross_entropy": {"label_smoothed_loss", *_LOSSES},
     "11.label_smoothed_loss": _LOSSES,
+    "17.count_parameters": {"parameter_parts", "active_parameters"},
+    "17.bug": {"pairs_in_halves"},
 }
 _CHECKS = '''\
 """What stands for the checks while an answer is graded: they are made elsewhere, afterwards."""
