@@ -6,14 +6,20 @@ from course_lib.viz.display import show_figure
 from course_lib.viz.drawings.attention.attention_columns import attention_columns
 from course_lib.viz.drawings.attention.attention_diagram import attention_diagram
 from course_lib.viz.drawings.attention.attention_frames import draw_attention
+from course_lib.viz.drawings.attention.cache_pages import draw_cache_pages
 from course_lib.viz.drawings.attention.cache_steps import draw_cache_steps
 from course_lib.viz.drawings.attention.einsum_axes import draw_einsum
 from course_lib.viz.drawings.attention.head_sum import draw_head_sum
+from course_lib.viz.drawings.attention.kept_heads import draw_kept_heads
 from course_lib.viz.drawings.attention.mask_arcs import (
     cross_attention_lines,
     masked_row,
     self_attention_arcs,
 )
+from course_lib.viz.drawings.attention.mask_quadrants import draw_mask_quadrants
+from course_lib.viz.drawings.attention.pair_layouts import draw_pair_layouts
+from course_lib.viz.drawings.attention.rotary_dials import draw_rotary_dials
+from course_lib.viz.drawings.attention.score_blocks import draw_score_blocks
 from course_lib.viz.drawings.drawing import Drawing, Film
 from course_lib.viz.drawings.learning.bootstrap_film import draw_bootstrap
 from course_lib.viz.drawings.learning.learning_film import Snapshot, draw_learning, load_learning
@@ -21,6 +27,7 @@ from course_lib.viz.drawings.learning.sharpening import draw_sharpening
 from course_lib.viz.drawings.learning.valley import draw_valley
 from course_lib.viz.drawings.model.block_stacks import draw_block_stacks
 from course_lib.viz.drawings.model.bug_tests import draw_test_matrix, draw_test_order
+from course_lib.viz.drawings.model.cache_sizes import draw_cache_sizes
 from course_lib.viz.drawings.model.model_strip import draw_model_strip
 from course_lib.viz.drawings.model.norm_blocks import draw_norm_blocks
 from course_lib.viz.drawings.model.parameter_towers import draw_parameter_towers
@@ -98,19 +105,26 @@ __all__ = [
     "draw_beam_trees",
     "draw_block_stacks",
     "draw_bootstrap",
+    "draw_cache_pages",
+    "draw_cache_sizes",
     "draw_cache_steps",
     "draw_einsum",
     "draw_head_sum",
+    "draw_kept_heads",
     "draw_learning",
     "draw_lookup",
+    "draw_mask_quadrants",
     "draw_merges",
     "draw_model_strip",
     "draw_next_word",
     "draw_norm_blocks",
     "draw_padding",
+    "draw_pair_layouts",
     "draw_parameter_towers",
     "draw_position_clocks",
     "draw_residual_streams",
+    "draw_rotary_dials",
+    "draw_score_blocks",
     "draw_sharpening",
     "draw_systems",
     "draw_test_matrix",

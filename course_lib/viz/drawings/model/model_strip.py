@@ -98,6 +98,9 @@ SPOTS = {
     "13": Spot("writing, word by word", frozenset({"output", "input"}), "decoding"),
     "14": Spot("looking inside attention", _ATTENTION, is_examined=True),
     "15": Spot("five machines like this", frozenset(), "whole", is_examined=True),
+    "16": Spot("without cross-attention", frozenset({"cross_attention"}), is_examined=True),
+    "17": Spot("the block of today", frozenset({"block"})),
+    "18": Spot("what attention keeps", frozenset({"self_attention"})),
 }
 
 
