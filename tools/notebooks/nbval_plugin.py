@@ -4,6 +4,7 @@
 
 nbval alone passes a changed picture and a cell that never ran, and fails on the last digit of a
 float. Here outputs are compared by `output_comparison`, in the kernel environment of the build.
+Cells tagged ``published`` are left out where their model is not installed.
 
 If the variable COURSE_DIFFERENCES names a folder, each notebook that differs gets a page there.
 """
@@ -21,7 +22,13 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
-from tools.notebooks.build_notebooks import TRAINED, fill, kernel_environment
+from tools.notebooks.build_notebooks import (
+    PUBLISHED,
+    TRAINED,
+    fill,
+    kernel_environment,
+    without_published,
+)
 from tools.notebooks.difference_page import Difference, difference_page
 from tools.notebooks.notebook_normal_form import NotebookError, read
 from tools.notebooks.notebook_rules import no_widget_state, small_file
@@ -117,6 +124,8 @@ class LessonCell(IPyNbCell):
 
     def runtest(self) -> None:
         """Run before complaining, so that later cells find the names they need."""
+        if PUBLISHED in self.cell.metadata.get("tags", []) and (missing := without_published()):
+            pytest.skip(missing)
         try:
             super().runtest()
             if self.cell.execution_count is None:

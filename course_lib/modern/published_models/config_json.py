@@ -110,7 +110,7 @@ def read_config(json: Mapping[str, Any], *, ignore: Collection[str] = ()) -> Dec
 
 
 def _read_rope_parameters(known: dict[str, Any]) -> None:
-    """Replace ``rope_parameters``, as newer files have them, by ``rope_theta``."""
+    """Replace ``rope_parameters``, as files of transformers 5 have them, by ``rope_theta``."""
     parameters = known.pop("rope_parameters", None)
     if parameters is None:
         return
@@ -119,7 +119,14 @@ def _read_rope_parameters(known: dict[str, Any]) -> None:
             f"rope_parameters must have rope_type 'default', got {parameters!r}: scaled rotary "
             "positions are not computed here; to read the rest, pass ignore=['rope_parameters']"
         )
-    known["rope_theta"] = parameters.get("rope_theta")
+    unknown = sorted(map(str, parameters.keys() - {"rope_type", "rope_theta"}))
+    if unknown or "rope_theta" not in parameters:
+        raise ValueError(
+            f"rope_parameters must have rope_type and rope_theta alone, got {dict(parameters)!r}: "
+            f"{repr(unknown[0]) + ' is not known here' if unknown else 'rope_theta is missing'}; "
+            "to read the rest, pass ignore=['rope_parameters']"
+        )
+    known["rope_theta"] = parameters["rope_theta"]
 
 
 def _read_windows(known: dict[str, Any]) -> dict[str, Any]:

