@@ -17,7 +17,7 @@ TEXT = CONTRIBUTING + (ROOT / "docs" / "maintaining.md").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 SPANS = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S))
 CODE = SPANS + re.findall(r"^(?:make|python|course) .*", TEXT, re.MULTILINE)
-EXAMPLES = ("my_item", "my-item", "16_topic")  # what a contributor might add
+EXAMPLES = ("my_item", "my-item", "19_topic")  # what a contributor might add
 NOT_OURS = ("build", "twine")  # of the environment in which a release is made
 MADE_BY_A_RUN = (
     *("evidence/", "runs/small", "runs/everyday", "llms.txt"),

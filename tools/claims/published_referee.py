@@ -68,7 +68,7 @@ def losses(compute: Callable[[Tensor], Tensor], tokens: Tensor) -> Tensor:
 
 def load_referee(path: Path | None) -> Any:
     """The same file as a model of transformers, in float32."""
-    assert path is not None  # or load_gguf would have said so
+    assert path is not None  # or load_gguf had raised
     try:
         from transformers import AutoModelForCausalLM
     except ModuleNotFoundError:

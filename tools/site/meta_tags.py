@@ -12,7 +12,7 @@ from tools.notebooks.notebook_normal_form import repository
 
 DESCRIPTION = (
     "Build the Transformer of Attention Is All You Need in PyTorch, one question at a time, and "
-    "see at each step what goes wrong without it. Sixteen lessons, on a laptop, without a GPU."
+    "see at each step what goes wrong without it. Nineteen lessons, on a laptop, without a GPU."
 )
 PREVIEW = "_static/preview.png"  # made by tools/site/preview.py
 PREVIEW_SIZE = (1200, 630)

@@ -59,7 +59,7 @@ def preview_page() -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><style>{style}</style><div>'
         "<h1>Build the machine that translates this</h1><p>The Transformer, question by question."
-        f"<br>Sixteen lessons in PyTorch.</p></div>{svg}</html>"
+        f"<br>Nineteen lessons in PyTorch.</p></div>{svg}</html>"
     )
 
 
