@@ -135,8 +135,8 @@ item.switch(
 item.switch(
     "new_keys_from_0",
     "Now the new keys are turned as if they were the first of the text.",
-    why="With a past of 4, the new key has position 4. Turned by 0, it looks four positions nearer to "
-    "the start than it is.",
+    why="With a past of 4, the new key has position 4. Turned by 0, it looks four positions nearer "
+    "to the start than it is.",
     hint="The function has worked out positions already. What are they for?",
 )
 item.switch(
