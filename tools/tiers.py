@@ -68,7 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for path, cells in notebooks.items():
         if not path.is_relative_to(EXERCISES) and not any(map(_trains_for_long, cells)):
             fast.update(cells)
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         mine = tier == "all" or (item in fast) == (tier == "fast")
         (kept if mine else left_out).append(item)
