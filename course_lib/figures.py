@@ -163,7 +163,10 @@ class _Reader(HTMLParser):
 
 
 def svg_files(lesson: str, chapters: Sequence[tuple[str, list[Slide]]]) -> dict[str, str]:
-    """The drawings by file name, such as ``04_q4d_1.svg``; panels side by side have letters."""
+    """The drawings by file name, such as ``04_q4d_1.svg``; panels side by side have letters.
+
+    What stays the same from one frame of a film to the next is written once.
+    """
     files, counts = dict[str, str](), Counter[str]()
     for heading, slides in chapters:
         part = re.sub(r"^(Q\d+[a-z])\..*", r"\1", heading).lower()
@@ -172,7 +175,9 @@ def svg_files(lesson: str, chapters: Sequence[tuple[str, list[Slide]]]) -> dict[
             counts[name] += 1
             letters = ascii_lowercase if len(slide.pictures) > 1 else [""]
             for letter, (svg, _) in zip(letters, slide.pictures, strict=False):
-                files[f"{lesson[:2]}_{name}_{counts[name]}{letter}.svg"] = in_light(svg)
+                drawn = in_light(svg)
+                if drawn not in files.values():
+                    files[f"{lesson[:2]}_{name}_{counts[name]}{letter}.svg"] = drawn
     return files
 
 

@@ -218,7 +218,7 @@ _ROWS: tuple[tuple[str, str, ItemKind, int, int, int, int], ...] = (
     ("18.cache_bytes", "How many bytes a text leaves behind", "code", 2, 5, 20, 1),
     ("18.grouped_query_attention", "Heads that share their keys", "code", 3, 5, 35, 2),
     ("18.latent_absorbed", "Attend without making keys", "code", 4, 3, 30, 2),
-    ("18.online_attention", "Attention in blocks", "code", 4, 4, 45, 2),
+    ("18.online_attention", "Attention in blocks", "code", 4, 4, 50, 2),
     ("18.bug", "Keys that turn on and on", "bug", 3, 4, 20, 1),
     ("18.experiment", "Which running softmax is this?", "experiment", 4, 4, 25, 5),
     ("18.predict", "What is in the cache?", "predict", 3, 5, 20, 6),

@@ -276,7 +276,7 @@ def test_the_progress_of_one_lesson_has_a_line_for_each_of_its_items(capsys):
     ]
     assert [row[0] for row in rows if "06.padding_mask" in row] == ["■"] and rows[-1][0] == "□"
     assert cli.main(["progress", "99"]) == 1
-    assert "01 to 15, got '99': for all of them type `course progress`" in capsys.readouterr().err
+    assert "01 to 18, got '99': for all of them type `course progress`" in capsys.readouterr().err
 
 
 def test_what_is_next_stays_in_the_notebook_while_something_is_open_there():

@@ -131,7 +131,8 @@ def plan(text: str, rows: list[LessonRow]) -> str:
     reading = {row.number: sum(row.minutes) for row in rows}
 
     def week(found: re.Match[str]) -> str:
-        numbers = list(reading) if found[1] == "all" else found[2].split(", ")
+        of_the_term = [number for number in reading if number <= "15"]
+        numbers = of_the_term if found[1] == "all" else found[2].split(", ")
         items = [entry for entry in TABLE.values() if entry.id[:2] in numbers]
         sums = (
             sum(reading[number] for number in numbers),

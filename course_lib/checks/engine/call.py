@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.utils import _pytree as tree
 
 from course_lib.checks.engine.isolation import Printed, isolated
-from course_lib.checks.engine.time_limit import REAL_TIME, Timer, within
+from course_lib.checks.engine.time_limit import REAL_TIME, Timer, TookTooLong, within
 
 SECONDS = 10.0  # time limit of one call; the course's own code takes milliseconds
 SECONDS_IN_ALL = 60.0  # time limit of all calls of a check together
@@ -206,14 +206,28 @@ def describe_exception(error: BaseException) -> Failure:
         line, variables = _learners_line(error)
         if isinstance(error, KeyboardInterrupt):
             return Failure("Interrupted", "you stopped it", line=line, variables=variables)
-        kind = truncated(_printable(str(type(error).__name__)), MOST_OF_A_NAME)
-        return Failure(kind, _text(error), line=line, variables=variables)
+        told = _stop_behind(error) or error
+        kind = truncated(_printable(str(type(told).__name__)), MOST_OF_A_NAME)
+        return Failure(kind, _text(told), line=line, variables=variables)
 
     try:
         with isolated():
             return within(1.0, described)
     except BaseException:  # even describing it fails
         return Failure("Exception", "it can't be described")
+
+
+def _stop_behind(error: BaseException) -> TookTooLong | None:
+    """The end of the time limit, where it came first and the error while the code was left.
+
+    A `with` that is entered only in part raises an error of its own when it ends.
+    """
+    earlier: BaseException | None = error
+    for _ in range(20):
+        if earlier is None or isinstance(earlier, TookTooLong):
+            return earlier
+        earlier = earlier.__context__
+    return None
 
 
 def _text(error: BaseException) -> str:

@@ -85,7 +85,10 @@ READY_MADE: Mapping[str, tuple[str, ...]] = {
         "course_lib.modern.counts.cache_numbers_per_token",
     ),
     "18.grouped_query_attention": (*_ATTENTION, "course_lib.modern.attention.repeat_heads"),
-    "18.latent_absorbed": ("course_lib.modern.latent_attention.absorbed_scores",),
+    "18.latent_absorbed": (
+        *_ATTENTION,
+        "course_lib.modern.latent_attention.absorbed_scores",
+    ),
     "18.online_attention": (*_ATTENTION, "course_lib.modern.online_softmax.online_attention"),
 }
 

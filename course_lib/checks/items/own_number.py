@@ -204,6 +204,7 @@ class NumberedRun(Generic[R]):
         questions: by the key of their answer; of several that are wrong, the first is told.
         says: one true sentence about this run, for whoever has answered all questions.
         unit: of what is predicted, as "nats" or "%", else "".
+        came: what a prediction is of, if it can be met exactly, else None.
         easy: what a run shows whose answer can be guessed, as "the loss is ln V", else "". Of such
             runs, an answer may have one.
     """
@@ -214,6 +215,7 @@ class NumberedRun(Generic[R]):
     questions: Mapping[str, Question[R]]
     says: Callable[[R], str]
     unit: str = ""
+    came: Callable[[R], float | None] = lambda run: None
     easy: Callable[[R], str] = lambda run: ""
 
     @cached_property
@@ -310,12 +312,13 @@ def _shown(answer: Any, run: NumberedRun[Any]) -> str:
     """A sentence on each run for whoever has answered, with what was predicted."""
     sentences = []
     for each in answer:
-        predicted = _predicted(_plain(each).get(PREDICTED), run.unit)
-        sentences.append(f"Number {each['number']}: {run.says(run.run(each['number']))}{predicted}")
+        made = run.run(each["number"])
+        predicted = _predicted(_plain(each).get(PREDICTED), run.unit, run.came(made))
+        sentences.append(f"Number {each['number']}: {run.says(made)}{predicted}")
     return "\n".join(sentences)
 
 
-def _predicted(predicted: Any, unit: str) -> str:
+def _predicted(predicted: Any, unit: str, came: float | None) -> str:
     """A sentence with what was predicted, with its unit; "" if nothing was."""
     numbers = predicted if isinstance(predicted, (list, tuple)) else [predicted]
     if predicted is None or not numbers:
@@ -326,7 +329,9 @@ def _predicted(predicted: Any, unit: str) -> str:
             "so the report leaves it out."
         )
     listed = ", ".join(f"{number:g}" for number in numbers)
-    return f" You predicted {listed}{f' {unit}' * bool(unit)}."
+    exactly = came is not None and [float(number) for number in numbers] == [came]
+    met = ", and that is exactly what came" * exactly
+    return f" You predicted {listed}{f' {unit}' * bool(unit)}{met}."
 
 
 def is_number(value: Any) -> bool:

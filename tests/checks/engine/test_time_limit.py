@@ -58,9 +58,18 @@ def loops_where_no_call_is_possible(x):
             pass
 
 
+def fails_on_its_way_out(x):
+    try:
+        while True:
+            x = x + 1
+    finally:
+        [].pop()  # as a `with torch.device("meta")` that was entered only in part
+
+
 @pytest.mark.parametrize(
     "forever",
     [
+        fails_on_its_way_out,
         swallows_everything,
         swallows_with_calls,
         turns_the_alarm_off,

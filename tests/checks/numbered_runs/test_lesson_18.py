@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from course_lib.checks import black_box, check, load_item, make_run
 from course_lib.checks.items.what_a_token_costs import predict as caches
 from course_lib.checks.items.what_a_token_costs.experiment import box
+from course_lib.model import causal_mask
 from course_lib.modern import absorbed_scores, cache_bytes, online_attention
 from course_lib.modern.counts import cache_numbers_per_token
 
@@ -127,6 +128,14 @@ def borrowed_scores(query, latent, k_up, v_up):
     return mixed @ v_up.unflatten(0, (query.size(1), -1)).mT
 
 
+def fused_latents(query, latent, k_up, v_up):
+    heads, d_head = query.size(1), query.size(3)
+    asked = query @ k_up.unflatten(0, (heads, d_head))
+    many = latent[:, None].expand(-1, heads, -1, -1)
+    mixed = F.scaled_dot_product_attention(asked, many, many, scale=d_head**-0.5)
+    return mixed @ v_up.unflatten(0, (heads, d_head)).mT
+
+
 def borrowed_online(query, key, value, block):
     return online_attention(query, key, value, block=block)
 
@@ -148,6 +157,7 @@ def fused_groups(query, key, value, past=None, window=None):
         ("18.cache_bytes", bytes_from_a_part),
         ("18.grouped_query_attention", fused_groups),
         ("18.latent_absorbed", borrowed_scores),
+        ("18.latent_absorbed", fused_latents),
         ("18.online_attention", borrowed_online),
     ],
     ids=lambda x: getattr(x, "__name__", x),
@@ -166,3 +176,89 @@ def test_a_matrix_of_scores_is_told_as_what_it_is(tmp_path, monkeypatch):
     wrong = item.variant(frozenset({"all_scores_at_once"}))
     text = " ".join(str(check("18.online_attention", wrong)).split())
     assert "Your code makes all scores at once" in text
+
+
+def keys_of_one_head_at_a_time(query, latent, k_up, v_up):
+    parts = zip(query.unbind(1), k_up.chunk(query.size(1)), v_up.chunk(query.size(1)), strict=True)
+    width = query.size(-1) ** 0.5
+    heads = [(q @ (latent @ k.T).mT / width).softmax(-1) @ (latent @ v.T) for q, k, v in parts]
+    return torch.stack(heads, dim=1)
+
+
+def keys_of_one_head_and_text_at_a_time(query, latent, k_up, v_up):
+    texts = zip(query.split(1), latent.split(1), strict=True)
+    return torch.cat([keys_of_one_head_at_a_time(q, x, k_up, v_up) for q, x in texts])
+
+
+def values_of_one_text_at_a_time(query, latent, k_up, v_up):
+    by_head = v_up.unflatten(0, (query.size(1), -1))
+    asked = query @ k_up.unflatten(0, (query.size(1), -1))
+    weights = (asked @ latent[:, None].mT / query.size(-1) ** 0.5).softmax(-1)
+    return torch.stack([w @ (x @ by_head.mT) for w, x in zip(weights, latent, strict=True)])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        keys_of_one_head_at_a_time,
+        keys_of_one_head_and_text_at_a_time,
+        values_of_one_text_at_a_time,
+    ],
+)
+def test_keys_of_a_single_head_or_text_are_told_as_what_they_are(answer, tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    report = check("18.latent_absorbed", answer)
+    assert "Your code makes keys or values" in " ".join(str(report).split())
+
+
+def block_alone(query, key, value, block):
+    """It goes on with the largest score of each block."""
+    hidden = ~causal_mask(query.size(2), key.size(2))
+    largest = query.new_full((*query.shape[:3], 1), -math.inf)
+    total, summed = 0.0, 0.0
+    for start in range(0, key.size(2), block):
+        part = slice(start, start + block)
+        scores = query @ key[:, :, part].mT / math.sqrt(query.size(-1))
+        scores = scores.masked_fill(hidden[..., part], -math.inf)
+        new = scores.amax(-1, keepdim=True)
+        weights, factor = (scores - new).exp(), (largest - new).exp()
+        total = total * factor + weights.sum(-1, keepdim=True)
+        summed = summed * factor + weights @ value[:, :, part]
+        largest = new
+    return summed / total
+
+
+def block_softmax(query, key, value, block):
+    """It takes the softmax of each block, also of one that is wholly hidden."""
+    hidden = ~causal_mask(query.size(2), key.size(2))
+    total, mean = query.new_full((*query.shape[:3], 1), -math.inf), 0.0
+    for start in range(0, key.size(2), block):
+        part = slice(start, start + block)
+        scores = query @ key[:, :, part].mT / math.sqrt(query.size(-1))
+        scores = scores.masked_fill(hidden[..., part], -math.inf)
+        own = scores.logsumexp(-1, keepdim=True)
+        both = torch.logaddexp(total, own)
+        context = scores.softmax(-1) @ value[:, :, part]
+        mean = mean * (total - both).exp() + context * (own - both).exp()
+        total = both
+    return mean
+
+
+@pytest.mark.parametrize("answer", [block_alone, block_softmax])
+def test_nan_of_a_hidden_block_is_told_as_what_it_is(answer, tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    text = " ".join(str(check("18.online_attention", answer)).split())
+    assert "A block of which a query sees no key makes its result NaN" in text
+
+
+def test_a_prediction_that_came_exactly_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    letters = dict(zip(caches.KINDS, "abcdefg", strict=True))
+    answer = []
+    for number in (0, 2):
+        run = caches.run.run(number)
+        answer.append({"number": number, "right": run.right, "kind": letters[run.kind]})
+        answer[-1]["predicted"] = run.measured[-1] / 1e6 if number else run.right / 1e6
+    lines = str(check("18.predict", lambda: answer))
+    assert "You predicted 245.76 million bytes. " in " ".join(lines.split())
+    assert "and that is exactly what came." in " ".join(lines.split())

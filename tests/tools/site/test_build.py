@@ -93,7 +93,7 @@ def test_the_first_page_has_one_way_in_and_lists_each_lesson_once(site):
     page = read(site / "index.html")
     assert re.findall('class="primary" href="([^"]*)"', page) == ["notebooks/00_start_here.html"]
     listed = re.findall(r'<li><span class="soft">(\d\d)</span> <a href="([^"]*)"', page)
-    assert [number for number, _ in listed] == [f"{i:02}" for i in range(16)]
+    assert [number for number, _ in listed] == [f"{i:02}" for i in range(19)]
     assert listed[0][1] == "notebooks/00_start_here.html"
     assert listed[4][1].endswith("/blob/main/notebooks/04_attention_matmul.ipynb")  # not built
 

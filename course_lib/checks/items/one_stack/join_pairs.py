@@ -87,7 +87,7 @@ def joined_with(on: frozenset[str]) -> Callable[..., Joined]:
     """join_pairs with these misconceptions."""
 
     def answer(pairs: Pairs, *, pad_id: int, bos_id: int, eos_id: int) -> Joined:
-        bos = [] if "no_bos" in on else [bos_id]
+        bos = [] if on & {"no_bos", "no_bos_but_all_predicted"} else [bos_id]
         eos = [] if "no_eos" in on else [eos_id]
         rows, labels, prefixes = [], [], []
         widest = max(len(source) for source, _ in pairs)
@@ -165,16 +165,17 @@ def joined_with(on: frozenset[str]) -> Callable[..., Joined]:
         ahead = 1
         if "not_shifted" in on:
             ahead = 0
-        if "shifted_twice" in on:
+        if on & {"shifted_twice", "shifted_twice_from_the_source_on"}:
             ahead = 2
         counted = range(start + int("first_not_predicted" in on), len(row) - 1)
         if "not_shifted" in on:
             counted = range(counted.start + 1, len(row))
-        if "shifted_twice" in on:
+        if on & {"shifted_twice", "shifted_twice_from_the_source_on"}:
             counted = range(counted.start, len(row) - 2)
         if on & {"source_counted", "source_counted_but_bos"}:
             counted = range(0, counted.stop)
-        if "bos_predicted" in on:
+        early = {"bos_predicted", "shifted_twice_from_the_source_on", "no_bos_but_all_predicted"}
+        if on & early:
             counted = range(min(counted.start, start - 1), counted.stop)
         if "end_not_predicted" in on:
             counted = range(counted.start, counted.stop - 1)
@@ -202,6 +203,7 @@ item.switch(
     why="The second word is trained at BOS, and nothing is trained to write the first. There is no "
     "error, and the loss falls in training, but what the model writes is no translation.",
     hint="Which token is the label below BOS: the first of the target, or the second?",
+    spellings=["shifted_twice_from_the_source_on"],
 )
 item.switch(
     "source_counted",
@@ -213,8 +215,9 @@ item.switch(
 )
 item.switch(
     "bos_predicted",
-    "The last token of the source has a label, BOS.",
-    why="BOS is never predicted: it is given, and says where the translation begins.",
+    "The last token of the source has a label that counts.",
+    why="What follows the source isn't predicted either: it is given, and says where the "
+    "translation begins. The first label that counts stands below it.",
     hint="How many tokens does a translator write for a target of three tokens?",
 )
 item.switch(
@@ -304,6 +307,7 @@ item.switch(
     why="Something has to say that the source ends here and the translation begins, and the "
     "first target token is predicted at that position.",
     hint="Which four parts does a row have before its padding?",
+    spellings=["no_bos_but_all_predicted"],
 )
 item.switch(
     "no_eos",
@@ -384,3 +388,5 @@ item.switch(
     why="The task asks for tokens, prefix, labels.",
     hint="Compare your last line with the list in the task.",
 )
+# In rows without BOS there is no label below it, and none that is it.
+item.apart += [{"no_bos", "bos_predicted"}, {"no_bos", "first_not_predicted"}]

@@ -30,7 +30,7 @@ item = Item(
         Probe(
             "the tokens of the prefix all see one another, and what follows is causal",
             lambda draw: [
-                _call([3], 6, "three tokens of the source, three of the target"),
+                _call([draw.integer(2, 4)], 6, "a few tokens of the source, and of the target"),
                 _call([draw.integer(2, 3)] * 2, 5, "two rows with prefixes of one length"),
             ],
         ),
@@ -38,7 +38,7 @@ item = Item(
             "each row has a prefix of its own",
             lambda draw: [
                 _drawn(draw),
-                _call([4, 2], 5, "the longest prefix comes first"),
+                _call([4, draw.integer(1, 3)], 5, "the longest prefix comes first"),
                 _call([2, 3, 2], 3, "as many rows as tokens"),
             ],
         ),

@@ -60,6 +60,14 @@ item = Item(
                     about="positions that aren't neighbours",
                     positions=torch.tensor([draw.integer(20, 30), 3, 11]),
                 ),
+                # bfloat16 rounds 301, and float16 4099. The fastest of two frequencies is 1, and
+                # the other so slow that angles in float32 are exact enough.
+                _rotate(
+                    draw,
+                    *(1, 2, 2, 4),
+                    about="far positions",
+                    positions=torch.tensor([301, 4099]),
+                ),
             ],
         ),
         Probe(
@@ -70,7 +78,7 @@ item = Item(
                     draw,
                     *(1, 1, 2, 16),
                     about="base 500,000, far positions",
-                    positions=torch.tensor([300, 1000]),
+                    positions=torch.tensor([301, 1003]),
                     base=500_000.0,
                 ),
             ],
@@ -165,6 +173,8 @@ def rotate_with(on: frozenset[str]) -> Callable[..., Tensor]:
         at = positions.double()
         if "positions_ignored" in on:
             at = torch.arange(len(positions)).double()
+        if "counted_from_the_first" in on:
+            at = at - at[0]
         if "positions_from_one" in on:
             at = at + 1
         base = 10_000.0 if "base_ignored" in on else base
@@ -285,10 +295,11 @@ item.switch(
 )
 item.switch(
     "positions_ignored",
-    "Your code counts the tokens itself, from 0, whatever positions it is given.",
+    "Your first token is always turned as at position 0, whatever positions are given.",
     why="With a cache, one new token comes at a time, and its position isn't 0. Then every query "
     "would be turned as if it stood at the start. Text gets worse, and no error is raised.",
-    hint="Where does your code use its argument positions?",
+    hint="A single new token at position 7: by which angle does your code turn its first pair?",
+    spellings=["counted_from_the_first"],
 )
 item.switch(
     "positions_from_one",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from torch import Tensor
+
 from course_lib.checks.engine import Call, Draw, Item, Probe
 from course_lib.checks.engine.adapters import WrongResult
 from course_lib.modern import feed_forward as modern
@@ -16,6 +18,11 @@ def _use_whole(width: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise WrongResult(
             "expected a whole number, got a float: nn.Linear takes no other. "
             "math.ceil and // give whole numbers"
+        )
+    if isinstance(found, Tensor):
+        raise WrongResult(
+            "expected a whole number, an int, got a tensor: d_ff and multiple_of are numbers, so "
+            "Python's own arithmetic is enough"
         )
     return found
 

@@ -168,11 +168,10 @@ def counting_with(on: frozenset[str]) -> Callable[..., Any]:
         if "none_kept_as_none" in on:
             heads = c.n_kv_heads or 1
         d_head = c.d_model // c.n_heads if "share_of_the_width" in on else c.resolved_d_head
-        if "width_of_the_model" in on:
-            return 2 * c.d_model
+        keys = c.d_model if "width_of_the_model" in on else heads * d_head
         if "queries_too" in on:
-            return (c.n_heads + 2 * heads) * d_head
-        return (1 if "keys_only" in on else 2) * heads * d_head
+            return c.n_heads * d_head + 2 * keys
+        return (1 if "keys_only" in on else 2) * keys
 
     return answer
 
@@ -190,7 +189,13 @@ item.switch(
     why="Several heads of queries may share one head of keys and values. Queries are used once and "
     "never kept.",
     hint="The configuration has two numbers of heads. Which one is about keys?",
-    spellings=["width_of_the_model"],
+)
+item.switch(
+    "width_of_the_model",
+    "You count d_model numbers for the keys of a token, and as many for its values.",
+    why="Keys are as wide as all heads of keys together, and that can be less than d_model, or "
+    "more: there may be fewer heads of keys than of queries, and d_head can be set by itself.",
+    hint="How many heads of keys are there, and how wide is one?",
 )
 item.switch(
     "none_kept_as_none",
@@ -249,7 +254,12 @@ item.switch(
     "You take the larger of length and window, where a layer keeps the smaller.",
     why="A window is the most that a layer keeps; a shorter text leaves it partly empty.",
     hint="Try a window of 16 with 5 tokens and with 200. How many are kept each time?",
-    spellings=["window_reserved"],
+)
+item.switch(
+    "window_reserved",
+    "You count a layer's window as full, also where the text is shorter.",
+    why="A window is the most that a layer keeps; a shorter text leaves it partly empty.",
+    hint="Try a window of 16 with 5 tokens and with 200. How many are kept each time?",
 )
 item.switch(
     "window_and_itself",
@@ -331,6 +341,15 @@ item.switch(
 )
 item.apart += [
     {"windows_ignored", other}
-    for other in ("first_window_for_all", "at_least_the_window", "window_and_itself")
+    for other in ("first_window_for_all", "window_and_itself", "window_without_itself")
 ]
-item.apart += [{"windows_ignored", "window_without_itself"}]
+_FULL = ["windows_ignored", "at_least_the_window", "window_reserved"]
+item.apart += [{a, b} for a in _FULL for b in _FULL if a < b]
+item.apart += [
+    {a, b}
+    for a in ("at_least_the_window", "window_reserved")
+    for b in ("window_and_itself", "window_without_itself")
+]
+_WIDTH = ["width_of_the_model", "heads_of_queries", "share_of_the_width"]
+item.apart += [{a, b} for a in _WIDTH for b in _WIDTH if a < b]  # the last two make the first
+item.apart += [{"width_of_the_model", "none_kept_as_none"}]

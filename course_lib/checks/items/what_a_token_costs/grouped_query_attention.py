@@ -323,10 +323,11 @@ item.switch(
 )
 item.switch(
     "window_left_out",
-    "Your window has no effect.",
+    "Your tokens attend to keys that lie before their window.",
     why="A layer with a window reads the last tokens alone; what it was trained with must hold "
     "when it is used.",
-    hint="Does your code use its argument window where it makes the mask?",
+    hint="Does your code use its argument window where it makes the mask, with a past and without "
+    "one?",
 )
 item.switch(
     "window_one_too_wide",

@@ -17,15 +17,16 @@ from course_lib.modern import absorbed_scores
 def _use(
     attend: Callable[..., Any], query: Tensor, latent: Tensor, k_up: Tensor, v_up: Tensor
 ) -> Any:
-    """Attend to K keys, and make no tensor with the keys or the values of all heads."""
+    """Attend to K keys, and make no tensor with the keys or the values of one head or more."""
     batch, heads, _, d_head = query.shape
-    made = batch * heads * latent.size(1) * d_head
+    keys = latent.size(1)
+    made = {n * keys * d_head for n in (1, batch, heads, batch * heads)}
     says = (
-        f"expected no keys and no values of all heads, got a tensor of (batch, heads, keys, "
-        f"d_head) = ({batch}, {heads}, {latent.size(1)}, {d_head}), or as many numbers in another "
-        "order"
+        "expected no keys and no values, not even those of one head, got a tensor with as many "
+        f"numbers as those of one head or more, of which each has (keys, d_head) = "
+        f"({keys}, {d_head})"
     )
-    with NoTensorOf(lambda x: x.numel() == made, says):
+    with NoTensorOf(lambda x: x.numel() in made, says):
         return attend(query, latent, k_up, v_up)
 
 
@@ -59,7 +60,7 @@ def _call(
     return Call(arguments, about=about, gradients=gradients)
 
 
-# The keys of all heads would have B · H · K · E numbers: no other tensor here has as many.
+# The keys would have K · E numbers, or that times B, H or both: no other tensor here has as many.
 item = Item(
     "18.latent_absorbed",
     reference=_absorbed,
@@ -81,7 +82,7 @@ item = Item(
             "one head, one query, one text",
             lambda draw: [
                 _call(draw, 1, 3, 7, batch=1, d_head=4, d_latent=6),
-                _call(draw, 3, 1, 19, batch=1),
+                _call(draw, 3, 1, 19, batch=1, d_head=4),
             ],
         ),
         Probe("float64", lambda draw: [_call(draw, 4, 2, 11, dtype=torch.float64)]),
@@ -169,7 +170,7 @@ def attention_with(on: frozenset[str]) -> Callable[..., Any]:
 
 item.switch(
     "keys_made",
-    "Your code makes the keys or the values of all heads, and the task asks to do without them.",
+    "Your code makes keys or values, and the task asks to do without them.",
     why="With 128 heads of 128, the keys of a text are 32 times as many numbers as its latents of "
     "512, made anew for each token. Then the cache is small, and the work is not.",
     hint="In q · (W c), which product needs no key? And a mean of W c is W times what?",

@@ -43,7 +43,7 @@ def _call(
     block: int,
     *,
     heads: tuple[int, int] = (2, 3),
-    widths: tuple[int, int] = (5, 3),
+    widths: tuple[int, int] = (5, 6),
     far: float = 0.0,
     about: str = "",
     dtype: torch.dtype = torch.float32,
@@ -126,6 +126,13 @@ item = Item(
                 _call(draw, 1, 9, 4, far=-200.0, about="all scores near -200"),
                 _call(draw, 1, 9, 4, far=200.0, about="all scores near 200"),
                 _call(draw, 7, 13, 4, far=-200.0, about="all scores near -200"),
+                _call(
+                    draw,
+                    *(7, 13, 4),
+                    far=-20_000.0,
+                    about="all scores near -20,000",
+                    dtype=torch.float64,
+                ),
                 _large_head(draw),
             ],
         ),
@@ -202,12 +209,14 @@ def attention_with(on: frozenset[str]) -> Callable[..., Any]:
         if "one_maximum_for_all" in on:
             highest = highest.amax().expand_as(largest)
         new = torch.maximum(largest, highest)
-        if "largest_of_the_block_alone" in on:
+        if on & {"largest_of_the_block_alone", "largest_of_the_block_subtracted"}:
             new = highest
         if "no_maximum" in on:
             new = torch.zeros_like(new)
         own = highest if "block_maximum" in on else new
-        weights = torch.exp(hidden - own.masked_fill(own.isinf(), 0.0))
+        if "largest_of_the_block_subtracted" not in on:
+            own = own.masked_fill(own.isinf(), 0.0)
+        weights = torch.exp(hidden - own)
         if "hidden_scores_are_zero" in on:
             weights = torch.exp(scores.masked_fill(~seen, 0.0) - new)
         total_factor, summed_factor = factors(largest, new)
@@ -318,10 +327,11 @@ item.switch(
 )
 item.switch(
     "largest_of_the_block_alone",
-    "You go on with the largest score of the block, and not with the largest so far.",
-    why="Where a block has only later keys, its largest score is −∞, and the sums that were right "
-    "until then are multiplied by exp(∞).",
+    "A block of which a query sees no key makes its result NaN.",
+    why="The largest score of such a block alone is −∞. Then −∞ − (−∞) is NaN, and exp(3 − (−∞)) "
+    "is ∞, which turns into NaN later. With the largest score so far, its exponentials are 0.",
     hint="A query reads blocks with the largest scores 3 and −∞. Which one should it keep?",
+    spellings=["largest_of_the_block_subtracted"],
 )
 item.switch(
     "no_maximum",
