@@ -36,7 +36,7 @@ from tools.notebooks.notebook_normal_form import NotebookError, read, to_bytes
 
 MAP = ROOT / "docs" / "map.md"
 PLAN = ROOT / "docs" / "teaching.md"  # of a term
-WEEK = re.compile(r"^\| (\d+|all) \| ([\d, ]+|00 to 15) \| \d+ \| \d+ \| \d+ \|$", re.MULTILINE)
+WEEK = re.compile(r"^\| (\d+|all) \| ([\d, ]+|\d\d to \d\d) \| \d+ \| \d+ \| \d+ \|$", re.MULTILINE)
 LESSON = re.compile(
     r"^\| (\d\d) \| \[(.+?)\]\(\.\./(notebooks/\w+)\.ipynb\) \| ([\d +]+) \| (.+?) \|", re.MULTILINE
 )
@@ -131,8 +131,9 @@ def plan(text: str, rows: list[LessonRow]) -> str:
     reading = {row.number: sum(row.minutes) for row in rows}
 
     def week(found: re.Match[str]) -> str:
-        of_the_term = [number for number in reading if number <= "15"]
-        numbers = of_the_term if found[1] == "all" else found[2].split(", ")
+        first, to, last = found[2].partition(" to ")
+        term = [number for number in reading if first <= number <= last]
+        numbers = term if to else found[2].split(", ")
         items = [entry for entry in TABLE.values() if entry.id[:2] in numbers]
         sums = (
             sum(reading[number] for number in numbers),

@@ -220,6 +220,13 @@ def _positions_second(past: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
     return tuple(x.transpose(1, 2) for x in past)
 
 
+_PAST_POSITIONS_SECOND = Translation(
+    given=on(past=_positions_second),
+    understood=on(past=_positions_second),
+    result=pair(same, _positions_second),
+)
+
+
 CONVENTIONS = (
     _columns(
         "cosine_first",
@@ -351,13 +358,7 @@ CONVENTIONS = (
         "heads, d_head)**: where the task has (B, H, t, E), read (B, t, H, E). The new token's key "
         "and value are at the last position.",
         touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
-        items={
-            "13.cached_step": Translation(
-                given=on(past=_positions_second),
-                understood=on(past=_positions_second),
-                result=pair(same, _positions_second),
-            )
-        },
+        items={"13.cached_step": _PAST_POSITIONS_SECOND},
     ),
     # Signs before the layout: what changes signs has the public layout.
     _pairs(
@@ -387,13 +388,7 @@ CONVENTIONS = (
         "the values and for t + n. The new tokens are the last positions. `query`, `key` and "
         "`value` stay as they are.",
         touched=touched(f"{_AXES}|cat", also=f"{_SHAPE}|{_CODE}"),
-        items={
-            "18.grouped_query_attention": Translation(
-                given=on(past=_positions_second),
-                understood=on(past=_positions_second),
-                result=pair(same, _positions_second),
-            )
-        },
+        items={"18.grouped_query_attention": _PAST_POSITIONS_SECOND},
     ),
     Convention(
         name="rows_are_sources",

@@ -84,6 +84,12 @@ def _bos_in_front(found: tuple[list[int], float], arguments: Arguments) -> Any:
     return [arguments["bos_id"], *tokens], score
 
 
+_EXCHANGE_THEM = (
+    "The task and the first line of your cell have the two the other way round: exchange them "
+    "there. The check passes them by position."
+)
+
+
 def _prefix_and_bos(joined: tuple[Tensor, Tensor, Tensor], arguments: Arguments) -> Any:
     tokens, prefix, labels = joined
     return tokens, prefix + 1, labels
@@ -217,8 +223,7 @@ CONVENTIONS = (
         name="width_last",
         aspect="parameters",
         paragraph="The width comes **after the warm-up**: `inverse_sqrt_lr(step, warmup, "
-        "d_model)`. The task and the first line of your cell have the two the other way round: "
-        "exchange them there. The check passes them by position.",
+        f"d_model)`. {_EXCHANGE_THEM}",
         touched=touched("arguments?|parameters?|second|third|order"),
         items={
             _RATE: replace(
@@ -231,8 +236,7 @@ CONVENTIONS = (
         name="references_first",
         aspect="order of the sides",
         paragraph="The references come **before** the translations: `bleu(references, hypotheses, "
-        "max_n=4)`. The task and the first line of your cell have the two the other way round: "
-        "exchange them there. The check passes them by position.",
+        f"max_n=4)`. {_EXCHANGE_THEM}",
         touched=touched("arguments?|order|first|second|swapped"),
         items={"12.bleu": exchanged("hypotheses", "references")},
     ),
@@ -259,21 +263,20 @@ CONVENTIONS = (
         paragraph="A past, the old one and the new one, is the pair **(values, keys)**, where the "
         "task has the keys first.",
         touched=touched(r"first|order|pair|swapped|keys and (?:the )?values", also=r"past\["),
-        items={
-            item: Translation(
+        items=dict.fromkeys(
+            ("13.cached_step", "18.grouped_query_attention"),
+            Translation(
                 given=on(past=_values_first),
                 understood=on(past=_values_first),
                 result=pair(same, _values_first),
-            )
-            for item in ("13.cached_step", "18.grouped_query_attention")
-        },
+            ),
+        ),
     ),
     Convention(
         name="v_up_first",
         aspect="order of the matrices",
         paragraph="The matrix of the values comes **before** that of the keys: "
-        "`latent_absorbed(query, latent, v_up, k_up)`. The task and the first line of your cell "
-        "have the two the other way round: exchange them there. The check passes them by position.",
+        f"`latent_absorbed(query, latent, v_up, k_up)`. {_EXCHANGE_THEM}",
         touched=touched("arguments?|order|first|second|swapped|exchanged|other way round"),
         items={"18.latent_absorbed": exchanged("k_up", "v_up")},
     ),
@@ -281,8 +284,7 @@ CONVENTIONS = (
         name="value_before_key",
         aspect="order of keys and values",
         paragraph="The values come **before** the keys: `online_attention(query, value, key, "
-        "block)`. The task and the first line of your cell have the two the other way round: "
-        "exchange them there. The check passes them by position.",
+        f"block)`. {_EXCHANGE_THEM}",
         touched=touched("arguments?|order|second|swapped|exchanged"),
         items={"18.online_attention": exchanged("key", "value")},
     ),
