@@ -1,5 +1,7 @@
 """What a decoder-only model keeps of earlier tokens; see ``course_lib.model.cache``."""
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from course_lib.model import AttentionCache
@@ -24,11 +26,24 @@ class WindowCache(AttentionCache):
 
 
 class DecoderCache:
-    """One cache for each layer of a decoder-only model, and the number of tokens so far."""
+    """One cache for each layer of a decoder-only model, and the number of tokens so far.
 
-    def __init__(self, config: DecoderConfig) -> None:
-        self.layers = [WindowCache(window) for window in config.layer_windows]
-        self.length = 0
+    Args:
+        config: of the model.
+        layers, length: caches that exist already, and the tokens that they hold; by default, new
+            ones.
+    """
+
+    def __init__(
+        self,
+        config: DecoderConfig,
+        layers: Sequence[AttentionCache] | None = None,
+        *,
+        length: int = 0,
+    ) -> None:
+        new = [WindowCache(window) for window in config.layer_windows]
+        self.layers = new if layers is None else layers
+        self.length = length
 
     @property
     def n_bytes(self) -> int:

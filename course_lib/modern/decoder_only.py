@@ -118,6 +118,7 @@ class DecoderOnly(TiedModule):
         tokens: Int[Tensor, "batch length"],
         *,
         prefix: Int[Tensor, " batch"] | None = None,
+        padding: Int[Tensor, " batch"] | None = None,
         cache: DecoderCache | None = None,
     ) -> Float[Tensor, "batch length d_model"]:
         """The last block's output for each token, normalised, before the output layer.
@@ -126,6 +127,8 @@ class DecoderOnly(TiedModule):
             tokens: with a cache, only the new ones.
             prefix: how many tokens at the start of each row see one another; None or 0: causal.
                 With a cache, the first call must hold the whole prefix.
+            padding: how many tokens at the start of each row are padding, those of earlier calls
+                included: nobody sees them, and positions count from what follows.
             cache: a new one for each batch, from ``DecoderCache(config)``.
 
         Raises:
@@ -144,10 +147,11 @@ class DecoderOnly(TiedModule):
                 "see its last ones"
             )
         positions = torch.arange(past, total, device=tokens.device)
-        masks = self._masks(prefix, positions, total)
+        masks = self._masks(prefix, positions, total, padding)
         x = look_up(self.tokens, tokens) * self.scale
         if self.position_table is not None:
-            x = x + self.position_table[positions]
+            begin = 0 if padding is None else padding[:, None]
+            x = x + self.position_table[(positions - begin).clamp(min=0)]
         for i, layer in enumerate(self.layers):
             mask = masks[self.config.layer_windows[i]]
             x = layer(x, mask, positions, cache=cache and cache.layers[i])
@@ -156,11 +160,14 @@ class DecoderOnly(TiedModule):
         return self.final_norm(x)
 
     def _masks(
-        self, prefix: Tensor | None, positions: Tensor, total: int
+        self, prefix: Tensor | None, positions: Tensor, total: int, padding: Tensor | None
     ) -> dict[int | None, Tensor]:
         """For each window, what the tokens at ``positions`` may attend to of ``total`` tokens."""
         sizes, device = (len(positions), total), positions.device
         seen = causal_mask(*sizes, device=device) if prefix is None else prefix_mask(prefix, *sizes)
+        if padding is not None:
+            real = torch.arange(total, device=device) >= padding[:, None]  # (batch, key)
+            seen = seen & real[:, None, None, :]
         return {
             window: seen & window_mask(*sizes, window=window, device=device)
             for window in set(self.config.windows)

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from course_lib.data import Corpus
-from course_lib.model import count_parameters
 from course_lib.run_options import RunOptions
 from course_lib.terminal import lasting_output, say
 from course_lib.training.data.training_data import load_training_data
 from course_lib.training.device import choose_device
 from course_lib.training.distributed import process_group, rank, world_size
 from course_lib.training.loop import train
+from course_lib.training.models import count_parameters
 from course_lib.training.recipes import Recipe
 from course_lib.training.runs.final_report import report
 from course_lib.training.runs.first_report import describe

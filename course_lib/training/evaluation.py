@@ -101,7 +101,7 @@ def head_alignment_errors(
 
 def cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "heads t s"]]:
     """Each layer's cross-attention under teacher forcing; row t is the step that predicts target
-    word t.
+    word t. In one stack, it is what the target's rows give to the source's columns.
     """
     device = translator.model.device
     source = torch.tensor([translator.source_vocabulary.encode(pair.source)], device=device)
@@ -109,7 +109,10 @@ def cross_weights(translator: Translator, pair: Pair) -> list[Float[Tensor, "hea
     target = torch.tensor([decoder_input], device=device)
     with evaluating(translator.model), record_attention(translator.model) as record:
         translator.model(source, target)
-    return [weights[0] for weights in record.cross]
+    if "cross" in record.kinds:
+        return [weights[0] for weights in record.cross]
+    columns = source.size(1)
+    return [weights[0, :, columns:, :columns] for weights in record.decoder]
 
 
 def teacher_forced(

@@ -9,13 +9,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from course_lib.decoding import Decoding
 from course_lib.errors import CourseError
-from course_lib.model import TransformerConfig, preset
+from course_lib.training.models import model_config
 from course_lib.training.recipes import Recipe
 from course_lib.wording import did_you_mean
 
-# A setting's prefix says which dataclass has the field.
-_GROUPS: dict[str, type] = {"": Recipe, "model": TransformerConfig, "decoding": Decoding}
-_FROM_DATA = ("source_vocab", "target_vocab", "pad_id")  # of the model: the vocabularies decide
+_FROM_DATA = ("source_vocab", "target_vocab", "vocab", "pad_id")  # the vocabularies decide
 _NESTED = ("model", "decoding")
 
 
@@ -24,25 +22,26 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
     Args:
         settings: each ``NAME=VALUE``; NAME is a field of ``Recipe``, ``model.`` and a field of
-            ``TransformerConfig``, or ``decoding.`` and a field of ``Decoding``. Tuples are written
-            with commas, ``betas=0.9,0.98``; ``none`` is None.
+            its model's configuration, or ``decoding.`` and a field of ``Decoding``. Tuples are
+            written with commas, ``betas=0.9,0.98``; ``none`` is None.
 
     Raises:
         CourseError: there is no such field, or its dataclass refuses the value.
     """
-    changes: dict[str, dict[str, Any]] = {group: {} for group in _GROUPS}
+    groups = _groups(recipe)
+    changes: dict[str, dict[str, Any]] = {group: {} for group in groups}
     for setting in settings:
         path, equals, text = setting.partition("=")
         group, _, name = path.strip().rpartition(".")
         if not equals or not name:
             raise CourseError(f"expected NAME=VALUE, as in lr=1e-3, got {setting!r}")
-        changes[group][name] = _parse(path.strip(), _type_of(path.strip()), text.strip())
+        changes[group][name] = _parse(path.strip(), _type_of(path.strip(), groups), text.strip())
     model = recipe.model | changes["model"]
     decoding = replace(recipe.decoding, **changes["decoding"])
     top: dict[str, Any] = {"model": model, "decoding": decoding} | changes[""]
     changed = replace(recipe, **top)
     try:  # with vocabularies of equal sizes: the true ones are known with the data
-        preset(changed.preset, **model, source_vocab=1000, target_vocab=1000)
+        model_config(changed.preset, **model)
     except ValueError as error:
         raise CourseError(str(error)) from error
     return changed
@@ -50,10 +49,10 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
 
 def list_settings(recipe: Recipe) -> Iterator[tuple[str, Any]]:
     """All fields that ``with_settings`` can change, by name, with the recipe's values."""
-    values = {"": recipe, "model": preset(recipe.preset, **recipe.model)}
+    values: dict[str, Any] = {"": recipe, "model": model_config(recipe.preset, **recipe.model)}
     values["decoding"] = recipe.decoding
     for group, owner in values.items():
-        for name in _names(group):
+        for name in _names(group, owner):
             yield f"{group}.{name}".lstrip("."), getattr(owner, name)
 
 
@@ -64,20 +63,25 @@ def format_setting(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _names(group: str) -> list[str]:
-    names = [field.name for field in fields(_GROUPS[group])]
+def _groups(recipe: Recipe) -> dict[str, type]:
+    """Which dataclass has the field of a setting, by the setting's prefix."""
+    return {"": Recipe, "model": type(model_config(recipe.preset)), "decoding": Decoding}
+
+
+def _names(group: str, owner: Any) -> list[str]:
+    names = [field.name for field in fields(owner)]
     hidden = _NESTED if group == "" else _FROM_DATA if group == "model" else ()
     return [name for name in names if name not in hidden]
 
 
-def _type_of(path: str) -> Any:
+def _type_of(path: str, groups: dict[str, type]) -> Any:
     """The annotation of the field at ``path``."""
     group, _, name = path.rpartition(".")
-    if group in _GROUPS and name in _names(group):
-        return get_type_hints(_GROUPS[group])[name]
+    if group in groups and name in _names(group, groups[group]):
+        return get_type_hints(groups[group])[name]
     if group == "model" and name in _FROM_DATA:
         raise CourseError(f"{path} comes from the vocabularies of the data: leave it out")
-    known = [f"{g}.{n}".lstrip(".") for g in _GROUPS for n in _names(g)]
+    known = [f"{g}.{n}".lstrip(".") for g, kind in groups.items() for n in _names(g, kind)]
     raise CourseError(
         "expected a field of the recipe, its model or its decoding, "
         f"got {path!r}{did_you_mean(path, known) or ':'} `course recipes RECIPE` lists them"

@@ -98,6 +98,20 @@ class Recipe:
             )
 
 
+# `small`, for one stack: a source and its target are one row of one vocabulary.
+_ONE_STACK: dict[str, Any] = {
+    "corpus": "grammar_de_en",
+    "train_size": 100_000,
+    "shared_vocabulary": True,
+    "batch_tokens": 1024,
+    "schedule": "cosine",
+    "lr": 3e-3,
+    "warmup": 400,
+    "max_grad_norm": 1.0,
+    "epochs": 2,
+    "valid_size": 200,
+    "test_size": 500,
+}
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -210,6 +224,18 @@ RECIPES: dict[str, Recipe] = {
             valid_every=250,
             valid_size=200,
             test_size=500,
+        ),
+        Recipe(
+            name="prefix",
+            summary="the same with one stack of blocks of 2017: ten minutes on a laptop",
+            preset="prefix",
+            **_ONE_STACK,
+        ),
+        Recipe(
+            name="modern",
+            summary="the same with one stack of today's blocks: ten minutes on a laptop",
+            preset="modern",
+            **_ONE_STACK,
         ),
         Recipe(
             name="multi30k",

@@ -16,9 +16,9 @@ import sacrebleu
 from course_lib.data import Pair
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.model import count_parameters
 from course_lib.training.evaluation import translate_sources
 from course_lib.training.metrics import TranslationScores, translation_scores
+from course_lib.training.models import count_parameters
 from course_lib.training.runs.checkpoint import read_checkpoint, save_checkpoint
 from course_lib.training.runs.run_files import weights_of_run
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from course_lib.data import Batch, EncodedPair, bucket, epoch_batches
 from course_lib.errors import CourseError
-from course_lib.model import TransformerConfig
 from course_lib.training.data.training_data import TrainingData
+from course_lib.training.models import ModelConfig
 from course_lib.training.recipes import Recipe
 
 SHARD_SIZE = 100_000  # pairs that are encoded, and put into batches of similar lengths, together
@@ -48,7 +48,7 @@ class BatchSampler:
     """
 
     def __init__(
-        self, data: TrainingData, recipe: Recipe, config: TransformerConfig, *, seed: int
+        self, data: TrainingData, recipe: Recipe, config: ModelConfig, *, seed: int
     ) -> None:
         self.data, self.seed = data, seed
         self.max_tokens, self.max_len, self.pad_id = (

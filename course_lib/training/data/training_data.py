@@ -22,13 +22,15 @@ from course_lib.data import (
     train_bpe,
 )
 from course_lib.decoding import Translator
-from course_lib.model import Transformer, TransformerConfig, preset
+from course_lib.errors import CourseError
+from course_lib.modern.prefix_transformer import PREFIX_PRESETS
 from course_lib.training.data.fingerprint import (
     Fingerprint,
     fingerprint_pairs,
     fingerprint_tokenizer,
 )
 from course_lib.training.injected_bugs import inject_bugs
+from course_lib.training.models import ModelConfig, model_config, new_model
 from course_lib.training.recipes import Recipe
 
 VOCABULARY_PAIRS = 200_000  # pairs from which a tokenizer is made
@@ -69,9 +71,20 @@ class TrainingData:
             for source, target in zip(sources, targets, strict=True)
         ]
 
-    def config(self, recipe: Recipe) -> TransformerConfig:
-        """The configuration of the recipe's model for these vocabularies."""
-        return preset(
+    def config(self, recipe: Recipe) -> ModelConfig:
+        """The configuration of the recipe's model for these vocabularies.
+
+        Raises:
+            CourseError: the model reads source and target in one row, and they have two
+                vocabularies.
+        """
+        one_row = recipe.preset in PREFIX_PRESETS
+        if one_row and self.source_vocabulary is not self.target_vocabulary:
+            raise CourseError(
+                f"expected one vocabulary, as {recipe.preset!r} reads source and target in one "
+                "row, got two: set shared_vocabulary=true"
+            )
+        return model_config(
             recipe.preset,
             source_vocab=len(self.source_vocabulary),
             target_vocab=len(self.target_vocabulary),
@@ -85,7 +98,7 @@ class TrainingData:
         Its weights come from PyTorch's global random numbers, on every device alike: call
         ``torch.manual_seed`` first.
         """
-        model = Transformer(self.config(recipe))
+        model = new_model(self.config(recipe))
         inject_bugs(recipe.bugs, model)
         return Translator(model, self.source_vocabulary, self.target_vocabulary)
 

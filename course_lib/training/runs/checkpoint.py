@@ -27,9 +27,16 @@ from course_lib.atomic import replace_atomically
 from course_lib.data import Subwords, Tokenizer, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.model import Transformer, TransformerConfig, count_parameters
+from course_lib.model import Transformer
 from course_lib.model.eight_bits import read_from_eight_bits, stored_in_eight_bits
 from course_lib.training.injected_bugs import inject_bugs
+from course_lib.training.models import (
+    ModelConfig,
+    config_class,
+    count_parameters,
+    new_model,
+    read_config,
+)
 from course_lib.training.recipes import Recipe
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -86,7 +93,7 @@ def save_checkpoint(
         if not isinstance(model, Transformer):
             raise TypeError(f"the model is a {type(model).__name__}")
         with torch.device("meta"):  # names and shapes, without memory or random numbers
-            described = Transformer(model.config)
+            described = new_model(model.config)
         _check_weights(_weights(tensors), described)
         description = {
             "config": asdict(model.config),
@@ -119,7 +126,7 @@ def read_checkpoint(path: Path | str) -> tuple[Translator, dict[str, Any], dict[
         CourseError: there is no such file, or it is not a whole checkpoint of the course.
     """
     with _opened(path) as (description, file):
-        config = TransformerConfig(**description["config"])
+        config = read_config(description["config"])
         _check_sizes(config, file)
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         stored = file.metadata()
@@ -151,7 +158,7 @@ def _evidence(translator: Translator) -> dict[str, Tensor]:
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
     """The translator that a file describes; any error says what the file cannot hold."""
     with torch.random.fork_rng(devices=[]):  # a run that reads its best model goes on as before
-        model = Transformer(TransformerConfig(**description["config"]))
+        model = new_model(read_config(description["config"]))
     weights = _weights(tensors)
     _check_weights(weights, model)
     with torch.no_grad():
@@ -227,7 +234,7 @@ def _refuse_another_form(path: Path, metadata: dict[str, str], description: dict
     recipe = description["info"].get("recipe", {})
     for name, kind, values in (
         ("recipe", Recipe, recipe),
-        ("model", TransformerConfig, description["config"]),
+        ("model", config_class(description["config"]), description["config"]),
     ):
         known = [field.name for field in fields(kind)]
         if unknown := [each for each in values if each not in known]:
@@ -253,7 +260,7 @@ def _checksum(text: str, tensors: dict[str, Tensor]) -> int:
     return total
 
 
-def _check_sizes(config: TransformerConfig, file: Any) -> None:
+def _check_sizes(config: ModelConfig, file: Any) -> None:
     """Compare the model's size with the file's, before either takes any memory."""
     names = [name for name in file.keys() if name.startswith("model.")]  # noqa: SIM118
     found = sum(math.prod(file.get_slice(name).get_shape()) for name in names)
