@@ -68,7 +68,7 @@ class TrainOptions:
 
     recipe: str = option(
         "naive_mt, fastai_qa, fastestimator_ted, einsum_scratch, wmt14_de_en, small, mine, "
-        "multi30k, everyday",
+        "prefix, modern, multi30k, everyday",
         metavar="RECIPE",
         positional=True,
     )

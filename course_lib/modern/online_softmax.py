@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.model import causal_mask
+from course_lib.model.masks import resolve_key_length
 
 
 def online_attention(
@@ -26,35 +26,38 @@ def online_attention(
     """The context of ``attention_matmul``, with at most ``block`` × ``block`` scores at a time.
 
     Blocks that lie wholly in the future are skipped, which halves the work of causal attention.
+    Sums are kept in float32 at least, whatever the dtype of query, key and value.
 
     Args:
         causal: the queries are the last of the keys, and none sees a later key.
 
     Raises:
-        ValueError: block is not positive.
+        ValueError: block is not positive, or causal queries are more than the keys.
     """
     if block < 1:
         raise ValueError(f"block must be at least 1, got {block}")
     n_queries, n_keys = query.size(2), key.size(2)
-    allowed = causal_mask(n_queries, n_keys, device=query.device) if causal else None
+    past = resolve_key_length(n_queries, n_keys) - n_queries if causal else 0
+    positions = torch.arange(past, past + n_queries, device=query.device)
+    dtype = torch.promote_types(query.dtype, torch.float32)
     query = query / math.sqrt(query.size(-1))
     contexts = []
     for rows in range(0, n_queries, block):
-        q = query[:, :, rows : rows + block]
-        last = n_keys - n_queries + rows + q.size(2) if causal else n_keys
-        largest = q.new_full((*q.shape[:3], 1), -math.inf)
-        total = q.new_zeros((*q.shape[:3], 1))
-        summed = q.new_zeros((*q.shape[:3], value.size(-1)))
+        q, at = query[:, :, rows : rows + block], positions[rows : rows + block]
+        last = past + rows + q.size(2) if causal else n_keys
+        largest = q.new_full((*q.shape[:3], 1), -math.inf, dtype=dtype)
+        total = torch.zeros_like(largest)
+        summed = q.new_zeros((*q.shape[:3], value.size(-1)), dtype=dtype)
         for columns in range(0, last, block):
-            scores = q @ key[:, :, columns : columns + block].transpose(-2, -1)
-            if allowed is not None:
-                seen = allowed[..., rows : rows + block, columns : columns + block]
-                scores = scores.masked_fill(~seen, -math.inf)
+            scores = (q @ key[:, :, columns : columns + block].transpose(-2, -1)).to(dtype)
+            if causal:
+                keys = torch.arange(columns, columns + scores.size(-1), device=query.device)
+                scores = scores.masked_fill(keys > at[:, None], -math.inf)
             new_largest = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
             rescale = torch.exp(largest - new_largest)  # 0 in the first block
             weights = torch.exp(scores - new_largest)
             total = total * rescale + weights.sum(dim=-1, keepdim=True)
-            summed = summed * rescale + weights @ value[:, :, columns : columns + block]
+            summed = summed * rescale + weights @ value[:, :, columns : columns + block].to(dtype)
             largest = new_largest
-        contexts.append(summed / total)  # once, at the end
+        contexts.append((summed / total).to(value.dtype))  # once, at the end
     return torch.cat(contexts, dim=2)

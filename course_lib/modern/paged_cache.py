@@ -15,14 +15,23 @@ class PagedCache:
     Args:
         n_pages, page_size: the pool holds n_pages · page_size tokens.
         width: numbers a token, in all heads.
+        dtype, device: of the pool; by default PyTorch's.
     """
 
-    def __init__(self, n_pages: int, page_size: int, width: int) -> None:
+    def __init__(
+        self,
+        n_pages: int,
+        page_size: int,
+        width: int,
+        *,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
         for name, size in (("n_pages", n_pages), ("page_size", page_size), ("width", width)):
             if size < 1:
                 raise ValueError(f"{name} must be at least 1, got {size}")
         self.page_size = page_size
-        self.pool = torch.zeros(n_pages, page_size, width)
+        self.pool = torch.zeros(n_pages, page_size, width, dtype=dtype, device=device)
         self.free = list(range(n_pages))
         self.pages: dict[str, list[int]] = {}  # the page table: which pages a text has, in order
         self.lengths: dict[str, int] = {}

@@ -48,6 +48,11 @@ def test_a_text_that_is_not_there_is_a_key_error():
         cache.release("a")
 
 
+def test_the_pool_has_the_dtype_that_was_asked_for():
+    cache = PagedCache(1, 2, 1, dtype=torch.float16, device="meta")
+    assert cache.pool.dtype == torch.float16 and cache.pool.device.type == "meta"
+
+
 def test_a_pool_of_nothing_is_refused():
     with pytest.raises(ValueError, match="page_size must be at least 1, got 0"):
         PagedCache(1, 0, 1)

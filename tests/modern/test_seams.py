@@ -222,8 +222,20 @@ def test_attention_in_blocks_is_attention(block, causal):
     assert torch.allclose(context, expected, atol=1e-12)
 
 
-def test_attention_in_blocks_refuses_a_block_of_nothing():
+def test_attention_in_blocks_adds_in_float32_when_the_numbers_have_16_bits():
+    query, key = torch.zeros(2, 1, 1, 8, 4, dtype=torch.bfloat16)
+    value = torch.full((1, 1, 8, 4), 1.0, dtype=torch.bfloat16)
+    # 4,096 equal weights: in bfloat16, a sum of ones stops growing at 256
+    key, value = key.repeat(1, 1, 512, 1), value.repeat(1, 1, 512, 1)
+    context = online_attention(query, key, value, block=1, causal=False)
+    assert context.dtype == torch.bfloat16 and torch.equal(context, value[:, :, :8])
+
+
+@pytest.mark.usefixtures("own_messages")
+def test_attention_in_blocks_refuses_a_block_of_nothing_and_queries_without_keys():
     x = torch.zeros(1, 1, 2, 4)
+    with pytest.raises(ValueError, match="did you swap the two"):
+        online_attention(x, x[:, :, :1], x[:, :, :1])
     with pytest.raises(ValueError, match="block must be at least 1"):
         online_attention(x, x, x, block=0)
 

@@ -10,6 +10,7 @@ import torch
 
 from course_lib.errors import CourseError
 from course_lib.model import AttentionRecord, Transformer, preset, record_attention
+from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixTransformer
 from course_lib.viz import explore_model
 from course_lib.viz.explorer.explorer_pack import pack
 
@@ -124,3 +125,19 @@ def test_tokens_of_another_sentence_are_refused(record):
 def test_products_of_an_unknown_kind_are_refused(record):
     with pytest.raises(CourseError, match="may name self, causal, cross, got 'decoder': the enc"):
         explore_model(record, WRITTEN, SOURCE, products=["decoder"])
+
+
+def test_one_stack_has_one_kind_of_attention_with_four_quarters():
+    source = SOURCE[:4]
+    torch.manual_seed(0)
+    model = PrefixTransformer(PREFIX_PRESETS["modern"]).eval()
+    with torch.no_grad(), record_attention(model) as record:
+        model(torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 5, 6, 7]]))
+    shown = explore_model(record, WRITTEN, source, gold=[(2, 2)], products=("self",))
+    data = shown.data
+    assert data.query_tokens == data.key_tokens == (*source, "<bos>", *WRITTEN[:-1])
+    assert np.abs(data.weights - record.decoder[:, 0].numpy()).max() < 1e-6
+    assert data.allowed[:, :4].all() and not data.allowed[:4, 4:].any()
+    assert (data.allowed[4:, 4:] == np.tri(4, dtype=bool)).all()
+    assert data.second_sentence == 4 and data.gold == ((2, 6),) and data.queries is not None
+    assert "from sentence B to sentence A" in repr(shown.select(sentences="BA", layer=3))
