@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from course_lib.decoding import Decoding
 from course_lib.errors import CourseError
+from course_lib.modern.prefix_transformer import PREFIX_PRESETS
 from course_lib.training.models import model_config
 from course_lib.training.recipes import Recipe
 from course_lib.wording import did_you_mean
@@ -40,6 +41,11 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
     decoding = replace(recipe.decoding, **changes["decoding"])
     top: dict[str, Any] = {"model": model, "decoding": decoding} | changes[""]
     changed = replace(recipe, **top)
+    if changed.bugs and changed.preset in PREFIX_PRESETS:
+        raise CourseError(
+            f"the bugs of the published systems are in an encoder-decoder, got {changed.bugs[0]!r} "
+            f"and {changed.preset!r}: leave the bugs out, or take another recipe"
+        )
     try:  # with vocabularies of equal sizes: the true ones are known with the data
         model_config(changed.preset, **model)
     except ValueError as error:
