@@ -5,6 +5,7 @@ Each is downloaded once and kept in ``cache_folder()``.
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 import tempfile
 import zlib
@@ -91,13 +92,20 @@ def _unpack(archive: Path, folder: Path, *, names: list[str]) -> None:
             tempfile.TemporaryDirectory(dir=folder.parent) as scratch,
             tarfile.open(archive, "r:gz") as tar,
         ):
+            draft = Path(scratch) / folder.name
+            draft.mkdir()
             members = (member for member in tar if PurePosixPath(member.name) in wanted)
-            tar.extractall(scratch, members=_bounded(members, archive), filter="data")
-            missing = [path for path in sorted(wanted) if not (Path(scratch) / path).is_file()]
-            if missing:
+            for member in _bounded(members, archive):
+                file = tar.extractfile(member) if member.isreg() else None
+                if file is None:
+                    raise tarfile.TarError(f"{member.name} is no plain file")
+                with (draft / PurePosixPath(member.name).name).open("wb") as copy:
+                    shutil.copyfileobj(file, copy)
+            found = {path.name for path in draft.iterdir()}
+            if missing := [path for path in sorted(wanted) if path.name not in found]:
                 raise CourseError(f"expected {missing[0]} in {archive}: is it another archive?")
             if not folder.exists():  # another process may have been faster
-                (Path(scratch) / inside).replace(folder)
+                draft.replace(folder)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # not what a damaged archive is
             raise CourseError(

@@ -107,7 +107,7 @@ def test_offline_the_path_of_the_archive_and_its_addresses_are_named(cache, monk
 def test_an_archive_that_points_outside_its_folder_is_refused(cache, tmp_path):
     (tmp_path / "secret").write_text("secret\n" * 3)
     put_archive(cache, archive_of(ted_files() | {"pt_to_en/pt.train": f"->{tmp_path / 'secret'}"}))
-    with pytest.raises(CourseError, match="expected the archive of http.*is a link to"):
+    with pytest.raises(CourseError, match="expected the archive of http.*pt.train is no plain"):
         load_corpus("ted_pt_en")
     assert not (cache / "ted" / "pt_to_en").exists()
 
@@ -138,7 +138,7 @@ def test_a_full_disk_is_not_taken_for_a_damaged_archive(cache, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(tarfile.TarFile, "extractall", full)
+    monkeypatch.setattr(published_corpora.shutil, "copyfileobj", full)
     with pytest.raises(CourseError, match="expected to unpack .*No space left.*is the disk full"):
         load_corpus("ted_pt_en")
 
