@@ -33,7 +33,7 @@ help:
 	@echo 'make new-item   write the stubs of a new exercise: make new-item ITEM=06.my_item'
 	@echo 'make item       all that is needed after a change of an exercise: make item ITEM=06.causal_mask'
 	@echo 'make site       write the course as a static site into site/, without a network'
-	@echo 'make facts      measure again what lessons claim in general, with other seeds (half an hour)'
+	@echo 'make facts      measure again what lessons claim in general, with other seeds (over an hour)'
 	@echo 'make bench      measure speed beside other implementations, and write docs/benchmarks.md'
 
 env: $(ALL)
@@ -91,6 +91,7 @@ site: env
 
 facts: env
 	@$(BIN)/python -m tools.claims.check_claims
+	@$(BIN)/python -m tools.claims.one_stack --models encoder-decoder prefix --out evidence/one_stack.jsonl
 
 bench: env
 	@$(BIN)/python -m tools.benchmarks

@@ -18,12 +18,9 @@ from course_lib.arguments import option
 from course_lib.errors import CourseError
 from course_lib.terminal import say
 
-Model = Literal["everyday", "small"]
-DEFAULT_MODEL: Model = "everyday"
-MODEL_HELP = (
-    "a model that comes with the course: everyday, for short German sentences, or small, for the "
-    f"sentences of the course's grammar (default: {DEFAULT_MODEL})"
-)
+Model = Literal["everyday", "small", "prefix", "modern"]
+PageModel = Literal["everyday", "small"]  # what a page's script can compute
+DEFAULT_MODEL: PageModel = "everyday"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +34,13 @@ class TranslateOptions:
     text: tuple[str, ...] = option(
         "a sentence in quotes", default=(), metavar="TEXT", positional=True, many="*"
     )
-    model: Model | None = option(MODEL_HELP, default=None, exclusive="model")
+    model: Model | None = option(
+        "a model that comes with the course: everyday, for short German sentences; small, for the "
+        "sentences of the course's grammar; prefix or modern, for the same, one stack of blocks of "
+        f"2017 or of today (default: {DEFAULT_MODEL})",
+        default=None,
+        exclusive="model",
+    )
     run: Path | None = option(
         "instead, the folder of a run of yours, or a checkpoint",
         default=None,
@@ -167,7 +170,12 @@ def _warn(message: str) -> None:
 class TranslatorOptions:
     """Whose page, where to put it, and whether to open it."""
 
-    model: Model | None = option(MODEL_HELP, default=None, exclusive="model")
+    model: PageModel | None = option(
+        "a model that comes with the course: everyday, for short German sentences, or small, for "
+        f"the sentences of the course's grammar (default: {DEFAULT_MODEL})",
+        default=None,
+        exclusive="model",
+    )
     mine: bool = option(
         "instead, the Transformer of your own parts that `course train mine` has trained",
         default=False,
@@ -216,7 +224,7 @@ def run_translator(options: TranslatorOptions) -> int:
     return 0
 
 
-def page_of(model: Model, *, other_page: str = "") -> str:
+def page_of(model: PageModel, *, other_page: str = "") -> str:
     """The page of a model that comes with the course, with a link to the page of the other."""
     from course_lib.data import load_corpus
     from course_lib.training import load_translator

@@ -1,4 +1,4 @@
-"""Export a run as the course's pretrained translator: its weights, and a model card.
+"""Export a run of `small`, `prefix` or `modern` as a model that the course ships, with its card.
 
 course train small --seed 0 --out runs/small
 python -m tools.models.export_pretrained runs/small
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.atomic import write_atomically
 from course_lib.data import load_corpus
+from course_lib.errors import CourseError
 from course_lib.training.evaluation import evaluate, shuffled_source_scores
 from course_lib.training.runs.checkpoint import PRETRAINED, read_checkpoint
 from tools.models.exporting import facts, read_run, run_export, store
@@ -16,19 +17,19 @@ from tools.models.exporting import facts, read_run, run_export, store
 TESTED = 500  # sentences of each split
 
 CARD = """\
-# The course's small translator
+# {title}
 
 German to English, for the sentences of the course's own grammar (`grammar_de_en`).
-The lessons load it with `course_lib.training.load_translator()`.
+The lessons load it with `course_lib.training.load_translator({argument})`.
 
 | | |
 |---|---|
-| made by | `{command} --out runs/small` |
-| and then | `python -m tools.models.export_pretrained runs/small` |
+| made by | `{command} --out runs/{preset}` |
+| and then | `python -m tools.models.export_pretrained runs/{preset}` |
 | model | preset `{preset}`: {parameters:,} parameters, stored as 16-bit floating-point numbers |
 | data | {train_size:,} pairs of `{corpus}`, drawn by `course_lib/data/grammar` |
 | training | {steps:,} steps, {epochs} epochs, batches of {batch_tokens:,} tokens, in {precision} |
-| vocabulary | {source_words:,} German words, {target_words:,} English, special tokens included |
+| vocabulary | {words} |
 | licence | MIT, as the course |
 
 {tested:,} sentences per row, greedy decoding; BLEU and chrF by sacrebleu ({signature}):
@@ -43,17 +44,33 @@ to be looked into, not to be relied on.
 """
 
 
-def export(run: Path, path: Path = PRETRAINED["small"]) -> str:
-    """Store the run's weights in 16 bits at ``path``, and the card beside them.
+TITLES = {
+    "small": "The course's small translator",
+    "prefix": "One stack of blocks of 2017 that translates",
+    "modern": "One stack of today's blocks that translates",
+}
+
+
+def export(run: Path, path: Path | None = None) -> str:
+    """Store the run's weights in 16 bits, and the card beside them.
+
+    Args:
+        run: the folder of a run.
+        path: of the file; by default that of the shipped model with the name of the recipe.
 
     Returns:
         The card.
 
     Raises:
-        CourseError: there is no such run, or ``path`` cannot be written.
+        CourseError: there is no such run, the course ships no model of its recipe, or ``path``
+            cannot be written.
     """
     translator, info = read_run(run)
     recipe = info["recipe"]
+    name = recipe["name"]
+    if path is None and name not in TITLES:
+        raise CourseError(f"expected a run of {', '.join(TITLES)}, got one of {name!r}")
+    path = path or PRETRAINED[name]
     store(path, translator, info, bits=16)
     translator, _, _ = read_checkpoint(path)  # test what will be loaded, in 16 bits
     corpus, rows, signature = load_corpus(recipe["corpus"]), [], ""
@@ -66,8 +83,15 @@ def export(run: Path, path: Path = PRETRAINED["small"]) -> str:
             scores = test(translator, pairs)
             signature = scores.signature
             rows.append(f"| {name} | {scores.exact:.1%} | {scores.bleu:.1f} | {scores.chrf:.1f} |")
+    known = facts(translator, info)
+    source, target = known["source_words"], known["target_words"]
+    separate = f"{source:,} German words, {target:,} English, special tokens included"
+    shared = f"{target:,} words of both languages, special tokens included"
     card = CARD.format(
-        **facts(translator, info),
+        **known,
+        title=TITLES.get(name, name),
+        argument="" if name == "small" else f'model="{name}"',
+        words=shared if recipe["shared_vocabulary"] else separate,
         train_size=recipe["train_size"],
         tested=TESTED,
         signature=signature,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from course_lib.training import load_translator
-from course_lib.translation_verbs import Model, page_of
+from course_lib.translation_verbs import PageModel, page_of
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.packed_model import pack_model
 from course_lib.viz.web.translator_texts import TEXTS
@@ -23,7 +23,7 @@ from tools.site.meta_tags import DESCRIPTION, meta_tags
 
 MODEL = "_static/translator_model.js"
 # The first is typed into on the first page.
-MODELS: tuple[Model, ...] = get_args(Model)
+MODELS: tuple[PageModel, ...] = get_args(PageModel)
 PAGES = dict(zip(MODELS, ("translator.html", "other_translator.html"), strict=True))
 # Short, in another order than English, and translated right.
 SENTENCE = "Das hat mir gefallen."

@@ -40,7 +40,8 @@ from course_lib.training.models import (
 from course_lib.training.recipes import Recipe
 
 ASSETS = Path(__file__).parents[2] / "assets"
-PRETRAINED = {name: ASSETS / f"{name}.safetensors" for name in ("everyday", "small")}
+MODELS = ("everyday", "small", "prefix", "modern")
+PRETRAINED = {name: ASSETS / f"{name}.safetensors" for name in MODELS}
 LARGEST_TABLE = 2**28  # numbers in a table of positions, which is in no file: a gigabyte
 EVIDENCE = ("language_evidence", "known_characters")  # tensors of a translator, not of its model
 EARLY = tuple(ASSETS / f"early-{seed}.safetensors" for seed in range(3))

@@ -23,7 +23,8 @@ def load_translator(
 
     Args:
         path: of the folder or the file.
-        model: instead of a path, "small", which the lessons load and which is the default (for
+        model: instead of a path, "small", which the lessons load and which is the default,
+            "prefix" or "modern", which are one stack of blocks of 2017 or of today (all three for
             sentences of the course's grammar), or "everyday" (for short German sentences).
         tell: called with a sentence about the run and its step, if ``path`` is a run's folder.
 

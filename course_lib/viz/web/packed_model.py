@@ -136,6 +136,11 @@ def _describe(tokenizer: TokenizerToPack) -> dict[str, Any]:
 
 def _check_config(config: TransformerConfig) -> None:
     """Refuse a model with choices that transformer.js does not make."""
+    if not isinstance(config, TransformerConfig):
+        raise CourseError(
+            "the page's script computes an encoder-decoder, got one stack for source and target: "
+            "choose a model of the preset 'small'"
+        )
     expected = {
         "norm_affine": True,
         "activation": "relu",

@@ -24,7 +24,9 @@ def test_the_command_offers_the_models_that_the_library_has_and_its_default_ship
 
 
 def test_a_model_of_another_name_is_refused_with_the_names_there_are():
-    with pytest.raises(CourseError, match=r"\(everyday, small\), got 'smal': did you mean small"):
+    with pytest.raises(
+        CourseError, match=r"\(everyday, small, prefix, modern\), got 'smal': did you mean small"
+    ):
         load_translator(model="smal")
 
 

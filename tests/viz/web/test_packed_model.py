@@ -3,15 +3,17 @@
 import json
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from course_lib.data import train_bpe
+from course_lib.data import Vocabulary, train_bpe
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
+from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixTransformer
 from course_lib.viz.web.packed_model import pack_model
 from tests.viz.web.tiny_translator import rounded, tiny
 
@@ -90,6 +92,13 @@ def test_a_tokenizer_that_splits_in_another_way_is_refused():
 def test_a_model_that_the_script_cannot_compute_is_refused(changes, message):
     with pytest.raises(CourseError, match=message):
         pack_model(tiny(**changes))
+
+
+def test_one_stack_is_refused_as_the_script_has_two():
+    words = Vocabulary(["<pad>", "<bos>", "<eos>", "a"])
+    model = PrefixTransformer(replace(PREFIX_PRESETS["modern"], vocab=4))
+    with pytest.raises(CourseError, match="computes an encoder-decoder, got one stack"):
+        pack_model(Translator(model, words, words))
 
 
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), 70_000.0])
