@@ -6,6 +6,7 @@ it. ``published_models`` reads such files; ``counts`` counts parameters and byte
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -83,7 +84,7 @@ class DecoderConfig:
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name in ("norm_eps", "rope_base", "local_rope_base"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and value > 0):
+            if value is not None and not (isinstance(value, int | float) and 0 < value < math.inf):
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         resolve_d_head(self.d_model, self.n_heads, self.d_head)
         self._check_keys()

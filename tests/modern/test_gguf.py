@@ -1,6 +1,9 @@
 """A GGUF file is read whole, or refused before it takes memory or time."""
 
+import math
+import os
 import struct
+from pathlib import Path
 
 import pytest
 import torch
@@ -92,6 +95,15 @@ FIELD_DAMAGE = {
     "types of other tokens": ({"tokenizer__ggml__token_type": [1]}, "must have 11 numbers"),
     "a merge without a space": ({"tokenizer__ggml__merges": ["he"]}, "a list of pairs"),
     "a merge of unknown tokens": ({"tokenizer__ggml__merges": ["x y"]}, "names 'x', not a token"),
+    "a token of nothing": ({"tokenizer__ggml__tokens": ["", *TOKENS[1:]]}, "none of them empty"),
+    "a type of no kind": ({"tokenizer__ggml__token_type": [99] * 11}, "11 numbers, 1 to 6"),
+    "types that are texts": ({"tokenizer__ggml__token_type": ["x"] * 11}, "11 numbers, 1 to 6"),
+    "another vocabulary": ({"llama__vocab_size": 5}, "must be 11, as there are tokens, got 5"),
+    "an endless base": ({"llama__rope__freq_base": math.inf}, "rope_base must be a positive"),
+    "an endless epsilon": (
+        {"llama__attention__layer_norm_rms_epsilon": math.inf},
+        "norm_eps must be a positive number",
+    ),
     "an alignment of zero": ({"general__alignment": 0}, "general.alignment must be"),
 }
 
@@ -136,11 +148,25 @@ def test_tensors_that_do_not_fit_are_refused(tmp_path, tensors, message):
         load_gguf(path)
 
 
-@pytest.mark.parametrize("offset", [10**6, LONG, 2**64 - 1])
+@pytest.mark.parametrize("offset", [32 * 10**6, LONG, 2**64 - 32])
 def test_a_tensor_beyond_the_end_is_refused(tmp_path, offset):
     path = write(tmp_path / "damaged.gguf", offsets={Q: offset})
     with pytest.raises(DamagedFileError, match="it is cut off"):
         load_gguf(path)
+
+
+def test_tensors_that_overlap_or_begin_anywhere_are_refused(tmp_path):
+    with pytest.raises(DamagedFileError, match=f"{Q} begins inside token_embd.weight"):
+        load_gguf(write(tmp_path / "damaged.gguf", offsets={Q: 32}))
+    with pytest.raises(DamagedFileError, match=f"'{Q}' must begin at a multiple of 32 bytes"):
+        load_gguf(write(tmp_path / "damaged.gguf", offsets={Q: 3}))
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for path in (tmp_path / "pipe.gguf", tmp_path, Path(os.devnull)):
+        with pytest.raises(DamagedFileError, match="must be a GGUF file, got a folder, a pipe"):
+            load_gguf(path)
 
 
 def start(n_tensors, n_fields):

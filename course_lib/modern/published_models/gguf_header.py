@@ -45,9 +45,11 @@ def read_header(path: Path) -> Header:
     """Read fields and tensor descriptions of a GGUF file, version 2 or 3.
 
     Raises:
-        DamagedFileError: it is not a GGUF file, is cut off, or a count or length in it is
+        DamagedFileError: it is not a GGUF file, is cut off, or a count, length or place in it is
             impossible.
     """
+    if path.exists() and not path.is_file():  # of a pipe, opening would wait for ever
+        raise DamagedFileError(f"{path} must be a GGUF file, got a folder, a pipe or a device")
     with path.open("rb") as file:
         reader = _Reader(file, path)
         if file.read(4) != b"GGUF":
@@ -67,6 +69,8 @@ def read_header(path: Path) -> Header:
         alignment = fields.get("general.alignment", 32)
         if type(alignment) is not int or not 1 <= alignment <= 4096:
             raise DamagedFileError(f"{path}: general.alignment must be 1 … 4096, got {alignment!r}")
+        if odd := [name for name, _, _, at in described if at % alignment]:
+            raise DamagedFileError(f"{odd[0][:60]!r} must begin at a multiple of {alignment} bytes")
         start = math.ceil(file.tell() / alignment) * alignment
     tensors = {name: TensorInfo(shape, kind, start + at) for name, shape, kind, at in described}
     if len(tensors) < n_tensors:

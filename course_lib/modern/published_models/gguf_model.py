@@ -97,9 +97,13 @@ def config_of(header: Header) -> DecoderConfig:
             f"{scaled[0] if scaled else 'rope_freqs.weight'} is not known here: scaled rotary "
             "positions are not computed"
         )
-    n_heads = _field(header, "attention.head_count", int)
+    n_heads, vocab = _field(header, "attention.head_count", int), len(read_tokens(header.fields))
+    if (stated := _field(header, "vocab_size", int, vocab)) != vocab:
+        raise DamagedFileError(
+            f"llama.vocab_size must be {vocab}, as there are tokens, got {stated}"
+        )
     config = DecoderConfig(
-        vocab=len(read_tokens(header.fields)),
+        vocab=vocab,
         d_model=_field(header, "embedding_length", int),
         d_ff=_field(header, "feed_forward_length", int),
         n_heads=n_heads,
@@ -166,7 +170,12 @@ def _check_tensors(header: Header, config: DecoderConfig) -> None:
             raise DamagedFileError(
                 f"{name} must have shape {shape}, got {header.tensors[name].shape}"
             )
-        _n_bytes(name, header.tensors[name], header.n_bytes)
+    ends, last = 0, ""
+    for name, info in sorted(header.tensors.items(), key=lambda item: item[1].offset):
+        n_bytes = _n_bytes(name, info, header.n_bytes)
+        if info.offset < ends:
+            raise DamagedFileError(f"{name} begins inside {last}, at byte {info.offset}")
+        ends, last = info.offset + n_bytes, name
 
 
 def _n_bytes(name: str, info: TensorInfo, file_bytes: int) -> int:

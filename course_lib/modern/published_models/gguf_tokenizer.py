@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 CONTROL = 3  # the type of tokens that stand for no text
+TYPES = frozenset(range(1, 7))  # normal, unknown, control, user-defined, unused, byte
 
 
 def read_tokens(fields: dict[str, Any]) -> list[str]:
@@ -19,8 +20,8 @@ def read_tokens(fields: dict[str, Any]) -> list[str]:
         DamagedFileError: there is no list of texts.
     """
     tokens = fields.get("tokenizer.ggml.tokens")
-    if not isinstance(tokens, list) or not tokens or not all(type(t) is str for t in tokens):
-        raise DamagedFileError("tokenizer.ggml.tokens must be a list of texts")
+    if not isinstance(tokens, list) or not tokens or not all(type(t) is str and t for t in tokens):
+        raise DamagedFileError("tokenizer.ggml.tokens must be a list of texts, none of them empty")
     return tokens
 
 
@@ -43,8 +44,8 @@ def read_tokenizer(fields: dict[str, Any]) -> Tokenizer:
     merges, types = fields.get("tokenizer.ggml.merges"), fields.get("tokenizer.ggml.token_type")
     if not isinstance(merges, list) or not all(type(m) is str and " " in m for m in merges):
         raise DamagedFileError("tokenizer.ggml.merges must be a list of pairs such as 'a t'")
-    if not isinstance(types, list) or len(types) != len(tokens):
-        raise DamagedFileError(f"tokenizer.ggml.token_type must have {len(tokens)} numbers")
+    if not isinstance(types, list) or len(types) != len(tokens) or not TYPES.issuperset(types):
+        raise DamagedFileError(f"tokenizer.ggml.token_type must have {len(tokens)} numbers, 1 to 6")
     ids = {token: i for i, token in enumerate(tokens)}
     if len(ids) < len(tokens):
         raise DamagedFileError("tokenizer.ggml.tokens has one token twice")
