@@ -67,10 +67,10 @@ def export(run: Path, path: Path | None = None) -> str:
     """
     translator, info = read_run(run)
     recipe = info["recipe"]
-    name = recipe["name"]
-    if path is None and name not in TITLES:
-        raise CourseError(f"expected a run of {', '.join(TITLES)}, got one of {name!r}")
-    path = path or PRETRAINED[name]
+    model = recipe["name"]
+    if path is None and model not in TITLES:
+        raise CourseError(f"expected a run of {', '.join(TITLES)}, got one of {model!r}")
+    path = path or PRETRAINED[model]
     store(path, translator, info, bits=16)
     translator, _, _ = read_checkpoint(path)  # test what will be loaded, in 16 bits
     corpus, rows, signature = load_corpus(recipe["corpus"]), [], ""
@@ -89,8 +89,8 @@ def export(run: Path, path: Path | None = None) -> str:
     shared = f"{target:,} words of both languages, special tokens included"
     card = CARD.format(
         **known,
-        title=TITLES.get(name, name),
-        argument="" if name == "small" else f'model="{name}"',
+        title=TITLES.get(model, model),
+        argument="" if model == "small" else f'model="{model}"',
         words=shared if recipe["shared_vocabulary"] else separate,
         train_size=recipe["train_size"],
         tested=TESTED,
