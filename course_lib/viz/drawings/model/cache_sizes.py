@@ -135,7 +135,7 @@ def _panel(rows: Sequence[Row], length: int) -> Panel:
     def drawn(layout: Layout, narrow: Panel | None = None) -> Panel:
         return Panel(
             title=title,
-            note="in 16 bits; each step is a hundred times as much",
+            note="all in 16 bits; each step is a hundred times as much",
             description=f"{told}.",
             body=_body(rows, length, layout),
             height=FIRST + len(rows) * layout.row + 26,
