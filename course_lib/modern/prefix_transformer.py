@@ -1,4 +1,4 @@
-"""One stack in the place of two: the source is the prefix, and its keys and values are the memory.
+"""One stack instead of two: the source is the prefix, and its keys and values are the memory.
 
 Whatever trains, decodes or scores a ``Transformer`` takes a ``PrefixTransformer`` as well.
 """

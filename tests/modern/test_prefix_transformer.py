@@ -1,4 +1,4 @@
-"""One stack in the place of two: the same logits however it is asked, in any batch."""
+"""One stack instead of two: the same logits however it is asked, in any batch."""
 
 from dataclasses import replace
 

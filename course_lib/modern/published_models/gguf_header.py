@@ -45,7 +45,7 @@ def read_header(path: Path) -> Header:
     """Read fields and tensor descriptions of a GGUF file, version 2 or 3.
 
     Raises:
-        DamagedFileError: it is not a GGUF file, is cut off, or a count, length or place in it is
+        DamagedFileError: it is not a GGUF file, is cut off, or a count, length or offset in it is
             impossible.
     """
     if path.exists() and not path.is_file():  # of a pipe, opening would wait for ever

@@ -4,9 +4,12 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from torch.nn import LayerNorm
 
+from course_lib.data import load_corpus
 from course_lib.errors import CourseError
-from course_lib.training import load_translator
+from course_lib.modern import RMSNorm
+from course_lib.training import evaluate, load_translator
 from course_lib.training.runs.checkpoint import PRETRAINED
 from course_lib.translation_verbs import DEFAULT_MODEL, Model
 from course_lib.viz import explore_model
@@ -57,3 +60,13 @@ def test_the_explorer_shows_what_the_everyday_translator_attends_to():
     data = explore_model(record, [*written, "<eos>"], source).select(kind="cross").data
     assert data.key_tokens == ("▁Ich", "▁liebe", "▁dich", ".")
     assert data.gold == () and np.allclose(data.weights.sum(axis=-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "norm"), [("prefix", LayerNorm), ("modern", RMSNorm)])
+def test_one_stack_translates_sentences_that_it_has_not_seen(name, norm):
+    translator = load_translator(model=name)
+    assert isinstance(translator.model.stack.final_norm, norm)
+    pairs = load_corpus("grammar_de_en").pairs("test", 60)
+    assert evaluate(translator, pairs).exact >= 0.9
+    assert PRETRAINED[name].stat().st_size < 2.3e6
+    assert f'load_translator(model="{name}")' in PRETRAINED[name].with_suffix(".md").read_text()
