@@ -24,7 +24,7 @@ def draw_pair_layouts(d_head: int = 8, *, caption: str = "") -> Drawing:
     halves = [(i, i + half) for i in range(half)]
     interleaved = [(2 * i, 2 * i + 1) for i in range(half)]
     return Drawing(
-        _layout("In halves", halves, note="Hugging Face, and this course"),
+        _layout("In halves", halves, note="Llama at Hugging Face, and this course"),
         _layout("Interleaved", interleaved, note="the paper, Meta's files, GGUF files of Llama"),
         caption=caption,
     )
