@@ -12,6 +12,7 @@ import course_lib
 # Values that are written as rows of a table, where the columns say what is what.
 VALUE_TYPES = {
     "course_lib.viz.diagram.model_diagram_parts.Part": "a row of the table of the model's parts",
+    "course_lib.viz.diagram.one_stack_parts.StackPart": "a row of the same table for one stack",
     "course_lib.viz.plots.plot_beam.Branch": "a row of a small tree, also written in lesson 13",
 }
 

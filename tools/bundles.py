@@ -21,6 +21,7 @@ ASSETS = BUNDLES.parent
 ENTRIES = {
     "explorer": "explorer/explorer.js",
     "model_diagram": "model_diagram/diagram.js",
+    "one_stack_diagram": "model_diagram/one_stack.js",
     "translator": "translator/page.js",
     "front_door": "translator/front_door.js",
     "frames": "widgets/frames.js",

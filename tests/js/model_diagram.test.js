@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { pathsOf } from "../../course_lib/assets/model_diagram/lines.js";
+import { rowText } from "../../course_lib/assets/model_diagram/one_stack.js";
 import { attentionText, headline, writtenText } from "../../course_lib/assets/model_diagram/words.js";
 
 /**
@@ -32,6 +33,11 @@ test("the words with most attention are named, as many as make up four fifths", 
   assert.match(attentionText(words, step("", 1, [0.05, 0.9, 0.05, 0])), /most to: hund 0\.90\.$/);
   assert.match(attentionText(words, step("", 1, [0.3, 0.1, 0.55, 0.05])), /: schläft 0\.55, der 0\.30\.$/);
   assert.equal(attentionText(words, step("", 1, [0.25, 0.25, 0.25, 0.25])).split(": ")[1].split(",").length, 3);
+});
+
+test("one stack attends to the words of its row, with self-attention", () => {
+  const text = rowText(["der", "hund", "<bos>", "the"], step("dog", 1, [0, 0.6, 0.1, 0.3]));
+  assert.equal(text, "To predict it, the last layer's self-attention attends most to: hund 0.60, the 0.30.");
 });
 
 test("an arrow's head ends where its line ends and points along its last part", () => {

@@ -6,17 +6,26 @@ import html
 import math
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
 from course_lib.errors import CourseError
-from course_lib.model import AttentionRecord, Transformer
-from course_lib.viz.diagram.model_diagram_geometry import N_BARS, NARROW, WIDE
+from course_lib.model import AttentionRecord, Transformer, TransformerConfig
+from course_lib.modern.prefix_transformer import PrefixConfig
+from course_lib.viz.diagram.model_diagram_geometry import (
+    N_BARS,
+    NARROW,
+    ONE_STACK_NARROW,
+    ONE_STACK_WIDE,
+    WIDE,
+)
 from course_lib.viz.diagram.model_diagram_layout import layout_of
 from course_lib.viz.diagram.model_diagram_parts import parts_of
-from course_lib.viz.diagram.model_diagram_picture import ASSETS, CONSTANTS, picture
+from course_lib.viz.diagram.model_diagram_picture import ASSETS, CONSTANTS, attended, picture
+from course_lib.viz.diagram.one_stack_parts import one_stack_parts
 from course_lib.viz.figure_html import picture_tag
 from course_lib.viz.web.bundles import bundle
 from course_lib.viz.web.live_html import live_fragment, page
@@ -57,7 +66,7 @@ class Step:
     """One step of decoding: the most probable tokens, best first, and the attention.
 
     ``attention`` is the last layer's cross-attention, the mean of its heads: a weight for each
-    source token.
+    source token. In a model of one stack it is self-attention, with a weight for each token so far.
     """
 
     top: tuple[tuple[str, float], ...]
@@ -65,7 +74,7 @@ class Step:
 
 
 class ModelDiagram:
-    """A diagram of a Transformer that translates one sentence. Made by `model_diagram`.
+    """A diagram of a model that translates one sentence. Made by `model_diagram`.
 
     Where no script runs it is a picture of one step and a list of the parts, each with a link to
     its lesson.
@@ -82,10 +91,16 @@ class ModelDiagram:
         languages: tuple[str, str] | None = None,
     ) -> None:
         self.source, self.target, self.steps, self.shown = source, target, steps, shown
-        self.parts = parts_of(model.config, languages)
+        config: TransformerConfig | PrefixConfig = model.config
+        self.one_stack = isinstance(config, PrefixConfig)
+        if isinstance(config, PrefixConfig):
+            self.parts = one_stack_parts(config, languages)
+        else:
+            self.parts = parts_of(config, languages)
+        sizes = (ONE_STACK_WIDE, ONE_STACK_NARROW) if self.one_stack else (WIDE, NARROW)
         self.layouts = {
-            name: layout_of(model.config, source, target, sizes=sizes)
-            for name, sizes in (("wide", WIDE), ("narrow", NARROW))
+            name: layout_of(model.config, source, target, sizes=each)
+            for name, each in zip(("wide", "narrow"), sizes, strict=True)
         }
 
     def to_png(self) -> bytes:
@@ -100,7 +115,8 @@ class ModelDiagram:
             for part in self.parts
         )
         static = f"{picture_tag(self._png, repr(self))}{STILL}<ul>{items}</ul>"
-        code = {"module": bundle("model_diagram"), "style": stylesheet(), "diagram": self._data()}
+        module = bundle("one_stack_diagram" if self.one_stack else "model_diagram")
+        code = {"module": module, "style": stylesheet(), "diagram": self._data()}
         return live_fragment(static, code)
 
     def save_html(self, path: str | Path) -> None:
@@ -111,10 +127,11 @@ class ModelDiagram:
     def _png(self) -> bytes:
         before, step = self.target[: self.shown + 1], self.steps[self.shown]
         written = f"“{' '.join(before[1:])}”" if self.shown else "nothing yet"
+        who, attention = ("stack", "self") if self.one_stack else ("decoder", "cross")
         heading = (
             f"{TITLE}, step {self.shown + 1} of {len(self.steps)}\n"
-            f"The decoder has written {written} and predicts the next word. "
-            f"For it, the last layer's cross-attention attends to “{self.source[self._attended]}” "
+            f"The {who} has written {written} and predicts the next word. "
+            f"For it, the last layer's {attention}-attention attends to “{self._attended[0]}” "
             f"most.\n{LEGEND} The number on a part is its lesson."
         )
         layout = self.layouts["wide"]
@@ -133,20 +150,24 @@ class ModelDiagram:
         }
 
     @property
-    def _attended(self) -> int:
-        weights = self.steps[self.shown].attention
-        return max(range(len(weights)), key=weights.__getitem__)
+    def _attended(self) -> tuple[str, float]:
+        """The token that is attended to most, and its weight."""
+        step = self.steps[self.shown]
+        tokens = attended(self.source, self.target, step)
+        return max(zip(tokens, step.attention, strict=True), key=itemgetter(1))
 
     def __repr__(self) -> str:
         step, before = self.steps[self.shown], " ".join(self.target[: self.shown + 1])
         written = " ".join(each.top[0][0] for each in self.steps)
         least = math.floor(100 * min(each.top[0][1] for each in self.steps)) / 100
-        most = self._attended
+        source, (most, weight) = " ".join(self.source), self._attended
+        reads = f"the encoder reads “{source}”, the decoder reads “{before}”"
+        if self.one_stack:
+            reads = f"one stack reads “{source} {before}”"
         return (
-            f"Diagram of the model in {len(self.parts)} parts: the encoder reads "
-            f"“{' '.join(self.source)}”, the decoder reads “{before}” and predicts "
-            f"“{step.top[0][0]}”, for which cross-attention attends to “{self.source[most]}” most "
-            f"({step.attention[most]:.2f}).\n"
+            f"Diagram of the model in {len(self.parts)} parts: {reads} and predicts "
+            f"“{step.top[0][0]}”, for which {'self' if self.one_stack else 'cross'}-attention "
+            f"attends to “{most}” most ({weight:.2f}).\n"
             f"In {len(self.steps)} steps it writes “{written}”, each word with a probability of at "
             f"least {least:.2f}."
         )
@@ -165,7 +186,7 @@ def model_diagram(
     """The whole model as one diagram, at work on a sentence: ``model_diagram(translator, "…")``.
 
     Args:
-        translator: a `course_lib.decoding.Translator`.
+        translator: a `course_lib.decoding.Translator`, of an encoder-decoder or of one stack.
         text: a sentence that it can read, in which the diagram shows each step of greedy decoding.
         step: the step that is shown first, counted from 0, or the nearest one that there is.
         languages: of source and target, such as ("German", "English"); without them, the parts
@@ -173,8 +194,13 @@ def model_diagram(
 
     Raises:
         CourseError: the sentence cannot be translated, or it or its translation is too long for a
-            picture.
+            picture; or this is no translator.
     """
+    if not isinstance(translator, Translates):
+        raise CourseError(
+            f"expected a Translator, which knows the words, got {type(translator).__name__}: a "
+            "model goes into Translator(model, …), and a decoder-only one as a PrefixTransformer"
+        )
     translation, attention = translator.attend(text)
     longest = max(len(translation.source), len(translation.target))
     if longest > MAX_TOKENS:
@@ -184,13 +210,16 @@ def model_diagram(
         )
     probabilities = translator.next_token_probabilities(translation)
     tokens = translator.target_vocabulary.tokens
-    cross = attention.cross[-1, 0].mean(dim=0)
+    one_stack = isinstance(translator.model.config, PrefixConfig)
+    n_source = len(translation.source)
+    of_target = attention.decoder[..., n_source:, :] if one_stack else attention.cross
     steps = []
-    for row, weights in zip(probabilities, cross, strict=True):
+    attended_to = zip(probabilities, of_target[-1, 0].mean(dim=0), strict=True)
+    for seen, (row, weights) in enumerate(attended_to, n_source + 1):
         best = row.topk(min(N_BARS, len(row)))
-        pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        top = tuple((tokens[i], round(value, 3)) for value, i in pairs)
-        steps.append(Step(top, tuple(round(weight, 2) for weight in weights.tolist())))
+        words = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        top = tuple((tokens[i], round(value, 3)) for i, value in words)
+        steps.append(Step(top, tuple(round(weight, 2) for weight in weights[:seen].tolist())))
     return ModelDiagram(
         translator.model,
         list(translation.source),

@@ -5,7 +5,7 @@ They count in pixels from the top left corner, before the page scales them.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 NORM, CHIP, LABEL, BAR = 15, 24, 18, 20  # heights
@@ -123,3 +123,15 @@ NARROW = Sizes(
     sum=26,
     plus=38,
 )
+# One stack is lower, so its panel is wider; and its shapes are longer.
+ONE_STACK_WIDE = replace(
+    WIDE,
+    encoder=(4, 240),
+    decoder=(302, 262),
+    side=(606, 330),
+    box=36,
+    arrow=26,
+    sum=29,
+    plus=36,
+)
+ONE_STACK_NARROW = replace(NARROW, encoder=(2, 138), decoder=(150, 182))

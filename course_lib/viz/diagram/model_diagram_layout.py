@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from course_lib.model import TransformerConfig
+from course_lib.modern.prefix_transformer import PrefixConfig
 from course_lib.viz.diagram.model_diagram_geometry import (
     BAR,
     CHARACTER,
@@ -26,9 +27,16 @@ from course_lib.viz.diagram.model_diagram_geometry import (
 
 
 def layout_of(
-    config: TransformerConfig, source: list[str], target: list[str], *, sizes: Sizes
+    config: TransformerConfig | PrefixConfig,
+    source: list[str],
+    target: list[str],
+    *,
+    sizes: Sizes,
 ) -> Layout:
     """Place the parts of this model, with room for these tokens.
+
+    One stack stands in the place of the decoder. In the place of the encoder stand the words of the
+    source, which are the first of its row, and what its attention reads.
 
     Args:
         config: the model's.
@@ -36,13 +44,11 @@ def layout_of(
         target: those of its translation, with the one that begins it.
         sizes: `WIDE` or `NARROW`.
     """
+    one_stack = isinstance(config, PrefixConfig)
     encoder = _Column("encoder", sizes, config, f"(1, {len(source)}")
-    decoder = _Column("decoder", sizes, config, "(1, {t}")
-    encoder.build("source", source, ("encoder_attention", "encoder_feed_forward"))
-    parts = ("decoder_attention", "cross_attention", "decoder_feed_forward")
-    decoder.build("target", target, parts)
-    encoder.arrow(sizes.arrow, encoder.vectors)
-    encoder.row("memory", encoder.tray_height(source))
+    row = f"(1, {len(source)}+{{t}}" if one_stack else "(1, {t}"
+    decoder = _Column("decoder", sizes, config, row)
+    (_one_stack if one_stack else _two_stacks)(encoder, decoder, source, target)
     ids = f"(1, {{t}}, {config.target_vocab})"
     if sizes.side is None:
         _output_above(encoder, decoder, ids)
@@ -57,20 +63,48 @@ def layout_of(
     else:
         top = boxes["prediction"].bottom + 12
         panel = Box(sizes.side[0], top, sizes.side[1], round(height - top - 4, 1))
+    if one_stack:
+        between = _row_arrows(boxes, decoder)
+    else:
+        shape = f"(1, {len(source)}, {config.d_model})"
+        between = [_memory_arrow(boxes, "cross_attention", decoder, shape=shape)]
     return Layout(
         width=sizes.width,
         height=height,
         boxes=boxes,
         norms=tuple(box for column in columns for box in column.norms),
         rings=tuple(ring for column in columns for ring in column.rings),
-        frames={column.name: column.frame for column in columns},
+        frames={column.frame_name: column.frame for column in columns if column.frame_name},
         panel=panel,
         arrows=(
             *(arrow for column in columns for arrow in column.arrows),
-            _memory_arrow(boxes, f"(1, {len(source)}, {config.d_model})", encoder, decoder),
+            *between,
             _loop(boxes, sizes, decoder),
         ),
     )
+
+
+def _two_stacks(encoder: _Column, decoder: _Column, source: list[str], target: list[str]) -> None:
+    encoder.build(
+        "source", encoder.tray_height(source), ("encoder_attention", "encoder_feed_forward")
+    )
+    parts = ("decoder_attention", "cross_attention", "decoder_feed_forward")
+    decoder.build("target", decoder.tray_height(target), parts)
+    encoder.arrow(encoder.sizes.arrow, encoder.vectors)
+    encoder.row("memory", encoder.tray_height(source))
+
+
+def _one_stack(encoder: _Column, decoder: _Column, source: list[str], target: list[str]) -> None:
+    # The two halves of the row are alike, and so high that there is room for the panel.
+    row = max(encoder.tray_height(source), decoder.tray_height(target), LABEL + 2 * CHIP + 6)
+    decoder.build("target", row, ("decoder_attention", "decoder_feed_forward"))
+    decoder.frame_name = "one stack"
+    encoder.row("source", row)
+    encoder.top += encoder.sizes.plus
+    if encoder.config.positions == "rotary":
+        encoder.row("target_positions", 24)
+        encoder.top += encoder.sizes.arrow
+    encoder.row("memory", encoder.tray_height([*source, *target]))
 
 
 BARS = LABEL + N_BARS * BAR + 8  # the height of the next word's box
@@ -99,6 +133,13 @@ def _output_beside(side: tuple[float, float], decoder: _Column, shape: str) -> N
     decoder.top = y + box / 2
 
 
+def _norms(config: TransformerConfig | PrefixConfig) -> tuple[str, bool]:
+    """Where the norms of a layer stand, and whether there is one after the last layer."""
+    if isinstance(config, PrefixConfig):
+        return config.placement, config.placement != "post"
+    return config.norm, config.final_norm
+
+
 class _Column:
     """A stack of parts that is built from the bottom; `turned` makes y count from the top."""
 
@@ -106,10 +147,11 @@ class _Column:
         self,
         stack: Literal["encoder", "decoder"],
         sizes: Sizes,
-        config: TransformerConfig,
+        config: TransformerConfig | PrefixConfig,
         ids: str,
     ) -> None:
         self.name, self.sizes, self.config, self.ids = stack, sizes, config, ids
+        self.placement, self.final_norm = _norms(config)
         self.vectors = f"{ids}, {config.d_model})"
         self.left, self.width = getattr(sizes, stack)
         self.centre = self.left + self.width / 2
@@ -117,25 +159,29 @@ class _Column:
         self.boxes: dict[str, Box] = {}
         self.norms: list[Box] = []
         self.rings: list[Point] = []
-        self.frame = Box(0, 0, 0, 0)
+        self.frame, self.frame_name = Box(0, 0, 0, 0), ""
         self.arrows: list[Arrow] = []
 
-    def build(self, words: str, tokens: list[str], parts: tuple[str, ...]) -> None:
+    def build(self, words: str, tray: float, parts: tuple[str, ...]) -> None:
         """The words, their embedding, the layers and the last norm."""
-        self.row(words, self.tray_height(tokens))
+        self.row(words, tray)
         self.arrow(self.sizes.arrow, f"{self.ids})")
         self.row(f"{words}_embedding", self.sizes.box, margin=self.sizes.margin)
-        self._positions(f"{words}_positions", self.vectors)
+        if self.config.positions in ("rotary", "none"):  # nothing is added
+            self.arrow(self.sizes.arrow, self.vectors)
+        else:
+            self._positions(f"{words}_positions", self.vectors)
         start = self.top
         self._line(FRAME, head=False)
         for part in parts:
             self._sublayer(part)
         self._line(FRAME + 4, head=False)
         self.frame = Box(self.left, start, self.width, self.top - start)
+        self.frame_name = self.name
         # On the upper edge of the frame, beside the line of the words.
         width = min(90.0, self.width / 2 - 12)
         self.boxes[f"{self.name}_layers"] = Box(self.left + 6, self.top - 10, width, 20)
-        if self.config.final_norm:
+        if self.final_norm:
             self._line(12, head=False)
             self._norm()
 
@@ -186,20 +232,22 @@ class _Column:
 
     def _sublayer(self, part: str) -> None:
         """A part with its norm, and the residual line around it into a ring."""
-        before = self.config.norm == "pre"
         start = self.top + 2
         self._line(10, head=False)
-        if before:
+        if self.placement != "post":
             self._norm()
             self.top += TIGHT
         self.row(part, self.sizes.box, margin=self.sizes.margin)
+        if self.placement == "both":
+            self.top += TIGHT
+            self._norm()
         ring = Point(self.centre, self.top + self.sizes.sum / 2)
         side = self.left + self.width - self.sizes.margin + (6 if self.sizes.side is None else 12)
         corners = ((self.centre, start), (side, start), (side, ring.y), (ring.x + RING, ring.y))
         self.add_arrow(tuple(Point(*corner) for corner in corners))
         self.rings.append(ring)
         self._line(self.sizes.sum, head=False)
-        if not before:
+        if self.placement == "post":
             self._norm()
 
     def _norm(self) -> None:
@@ -228,16 +276,33 @@ class _Column:
         return other
 
 
-def _memory_arrow(boxes: dict[str, Box], shape: str, encoder: _Column, decoder: _Column) -> Arrow:
-    """From the encoder's result to the cross-attention of the decoder."""
-    memory, cross = boxes["memory"], boxes["cross_attention"]
+def _memory_arrow(
+    boxes: dict[str, Box],
+    attention: str,
+    decoder: _Column,
+    *,
+    start: str = "memory",
+    shape: str = "",
+) -> Arrow:
+    """From the encoder's result, or another box beside the decoder, to an attention."""
+    memory, reads = boxes[start], boxes[attention]
     right = memory.x + memory.width
     middle = (right + decoder.left) / 2
-    y, end = memory.y + memory.height / 2, cross.y + cross.height / 2
-    points = (Point(right, y), Point(middle, y), Point(middle, end), Point(cross.x, end))
-    wide = encoder.sizes.side is not None
-    label = Point(right + 6, y - 10) if wide else None
-    return Arrow(points, stack="decoder", order=3, text=shape if wide else "", label=label)
+    y, end = memory.y + memory.height / 2, reads.y + reads.height / 2
+    points = (Point(right, y), Point(middle, y), Point(middle, end), Point(reads.x, end))
+    text = shape if decoder.sizes.side is not None else ""
+    label = Point(right + 6, y - 10) if text else None
+    return Arrow(points, stack="decoder", order=3, text=text, label=label)
+
+
+def _row_arrows(boxes: dict[str, Box], decoder: _Column) -> list[Arrow]:
+    """From the source to the target, which follows it in the row; and to attention."""
+    source, target = boxes["source"], boxes["target"]
+    y = source.y + source.height / 2
+    row = (Point(source.x + source.width, y), Point(target.x, y))
+    starts = ["memory"] + ["target_positions"] * (decoder.config.positions == "rotary")
+    arrows = [_memory_arrow(boxes, "decoder_attention", decoder, start=start) for start in starts]
+    return [Arrow(row, stack="decoder", order=2), *arrows]
 
 
 def _loop(boxes: dict[str, Box], sizes: Sizes, decoder: _Column) -> Arrow:

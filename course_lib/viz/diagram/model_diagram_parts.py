@@ -17,7 +17,17 @@ LESSONS = {
     "09": "09_batching",
     "13": "13_decoding",
     "14": "14_reading_attention",
+    "16": "16_one_stack",
+    "17": "17_todays_block",
 }
+# Sentences about parts that every model has.
+RESIDUAL = (
+    "The line around a part carries the vectors past it unchanged, and what the part computed is "
+    "added to them."
+)
+GREEDY = (
+    "Softmax turns the logits into probabilities, and greedy decoding takes the most probable word."
+)
 
 
 @dataclass(frozen=True)
@@ -56,10 +66,10 @@ def parts_of(
     c = config
     source, target = languages or ("source", "target")
     flow = " flows into ".join(languages or ("the source", "the target"))
-    width, heads, layers = f"{c.d_model} numbers", _count(c.n_heads, "head"), c.n_layers
+    width, heads, layers = f"{c.d_model} numbers", count(c.n_heads, "head"), c.n_layers
     where = "before" if c.norm == "pre" else "after"
     learned = ", then a learned scale and shift" if c.norm_affine else ""
-    stack = f"{_count(layers, 'layer')} with the same parts and different numbers in them"
+    stack = f"{count(layers, 'layer')} with the same parts and different numbers in them"
     positions = "a pattern of sines and cosines" if c.positions == "sinusoidal" else "numbers"
     return (
         Part(
@@ -101,13 +111,7 @@ def parts_of(
             f"Each {source} word attends to all {source} words, in {heads} at the same time, and "
             "takes in what it finds there.",
         ),
-        Part(
-            "residual",
-            "+",
-            "03",
-            "The line around a part carries the vectors past it unchanged, and what the part "
-            "computed is added to them.",
-        ),
+        Part("residual", "+", "03", RESIDUAL),
         Part(
             "encoder_feed_forward",
             "feed-forward",
@@ -174,15 +178,10 @@ def parts_of(
             f"Turns each vector into logits, a score for each of the {c.target_vocab:,} {target} "
             "words; those of the last vector decide about the next word.",
         ),
-        Part(
-            "prediction",
-            "next word",
-            "13",
-            "Softmax turns the logits into probabilities, and greedy decoding takes the most "
-            "probable word.",
-        ),
+        Part("prediction", "next word", "13", GREEDY),
     )
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Such as "1 layer" or "2 layers"."""
     return f"{number} {noun}{'s' * (number != 1)}"

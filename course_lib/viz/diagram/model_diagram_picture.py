@@ -60,6 +60,11 @@ def picture(
     return buffer.getvalue()
 
 
+def attended(source: list[str], target: list[str], step: Step) -> list[str]:
+    """The tokens that attention attends to: those of the source, or of a row with the target."""
+    return [*source, *target][: len(step.attention)]
+
+
 def _palette() -> Image.Image:
     """The theme's colours, and those at the edges of text.
 
@@ -107,7 +112,7 @@ def _draw(
         if part.id in layout.boxes:
             _part(ax, layout.boxes[part.id], part)
     _chips(ax, layout.boxes["source"], source)
-    _chips(ax, layout.boxes["memory"], source, step.attention)
+    _chips(ax, layout.boxes["memory"], attended(source, target, step), step.attention)
     _chips(ax, layout.boxes["target"], target)
     _bars(ax, layout.boxes["prediction"], step)
     return figure

@@ -16,7 +16,7 @@ def bundle(name: str) -> str:
     """One minified ES module without imports.
 
     Args:
-        name: of the bundle: "explorer", "model_diagram", "translator", "front_door", "frames",
-            "drawings" or "quiz".
+        name: of the bundle: "explorer", "model_diagram", "one_stack_diagram", "translator",
+            "front_door", "frames", "drawings" or "quiz".
     """
     return (BUNDLES / f"{name}.js").read_text("utf-8")
