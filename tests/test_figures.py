@@ -103,7 +103,7 @@ def test_each_lesson_has_drawings_that_other_programs_can_read(path):
         root = ElementTree.fromstring(svg)
         assert float(root.get("width")) > 100 and "var(" not in svg and "light-dark" not in svg
     asked = [heading for heading, _ in chapters if re.match(r"Q\d+[a-z]\.", heading)]
-    assert len(asked) >= (1 if path.stem[:2] == "16" else 2)  # the film of 16 is for two questions
+    assert len(asked) >= 2
 
 
 def test_a_notebook_of_somebody_else_is_refused(tmp_path):

@@ -38,7 +38,7 @@ def self_attention_arcs(
     words: Sequence[str],
     mask: Bool[Tensor, "words words"],
     *,
-    language: Language,
+    language: Language | Sequence[Language],
     lit: int,
 ) -> Panel:
     """The arcs of one sentence to itself: those of one word in magenta, all others grey.
@@ -50,7 +50,7 @@ def self_attention_arcs(
         title: what the picture says.
         words: with ``PADDING`` for padding, which looks at nothing here.
         mask: True = may attend; rows look, columns are looked at.
-        language: of the words.
+        language: of all words, or of each.
         lit: the index of the word that the picture is about.
 
     Raises:
@@ -266,9 +266,15 @@ def _line(
 
 
 def _in_a_row(
-    words: Sequence[str], language: Language, y: float, lit: int | None, *, left: float
+    words: Sequence[str],
+    language: Language | Sequence[Language],
+    y: float,
+    lit: int | None,
+    *,
+    left: float,
 ) -> tuple[list[float], list[float], str]:
     """Words in a row: their middles, the edges of a column for each, and their boxes."""
+    languages = [language] * len(words) if isinstance(language, str) else language
     widths = [token_width(word) for word in words]
     n_gaps = max(1, len(words) - 1)
     gap = min(WIDEST_GAP, (WIDTH - 2 - left - sum(widths)) / n_gaps)
@@ -276,8 +282,8 @@ def _in_a_row(
         raise ValueError(f"expected words that fit into {WIDTH} pixels, got {', '.join(words)}")
     x = left + (WIDTH - 2 - left - sum(widths) - gap * (len(words) - 1)) / 2
     middles, edges, boxes = [], [x], []
-    for i, (word, width) in enumerate(zip(words, widths, strict=True)):
-        kind: Literal["german", "english", "padding"] = "padding" if word == PADDING else language
+    for i, (word, width, own) in enumerate(zip(words, widths, languages, strict=True)):
+        kind: Literal["german", "english", "padding"] = "padding" if word == PADDING else own
         boxes.append(token((x, y), word, language=kind, width=width, strong=i == lit))
         middles.append(x + width / 2)
         x += width + gap

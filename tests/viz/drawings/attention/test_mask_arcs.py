@@ -49,6 +49,14 @@ def test_the_description_names_the_words_that_may_be_looked_at():
     )
 
 
+def test_each_word_has_the_colour_of_its_own_language():
+    mask = causal_mask(3).reshape(3, 3)
+    languages = ["german", "german", "english"]
+    panel = self_attention_arcs("Row", ["der", "hund", "the"], mask, language=languages, lit=0)
+    boxes = re.findall(r'stroke="var\(--(german|english)\)"', panel.body)
+    assert boxes == languages
+
+
 def test_rows_of_padding_are_muted_and_marked_as_unused_and_padding_looks_at_nothing():
     mask = torch.ones(4, 4, dtype=torch.bool)
     both = ("german", "english")
