@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_lib.checks.engine import Bug, Call, Draw, Item, Probe
-from course_lib.checks.engine.adapters import load_weights
+from course_lib.checks.engine.adapters import GradientCut, load_weights
 from course_lib.modern import DecoderConfig, DecoderOnly, join_pairs
 
 BUG = """\
@@ -34,7 +34,13 @@ def _use_loss(
 ) -> Any:
     model = DecoderOnly(CONFIG)
     load_weights(model, weights)
-    return loss(model, tokens, labels, pad_id)
+    result = loss(model, tokens, labels, pad_id)
+    if isinstance(result, Tensor) and not result.requires_grad:
+        raise GradientCut(
+            "expected a loss that trains the model, got one from which no gradient reaches a "
+            "parameter: is it computed under no_grad, or detached?"
+        )
+    return result
 
 
 def _loss(model: nn.Module, tokens: Tensor, labels: Tensor, pad_id: int, prefix: Prefix) -> Tensor:

@@ -89,6 +89,7 @@ item = Item(
             lambda draw: [
                 _call(draw, 4, 2, 6, ids=(7, 0), about="BOS 7, EOS 0"),
                 _call(draw, 3, 5, mean=-50.0, about="logits around -50"),
+                _call(draw, 3, 5, mean=200.0, about="logits around 200"),
             ],
         ),
         Probe(

@@ -24,8 +24,9 @@ class ToyDecoder(DecoderOnly):
 
     Args:
         answers: logits (rows, V). The row depends on the tokens so far and on the prefix.
-        ends: for text number i, EOS is new token number ``ends[i]``; 0 means never. The number is
-            the sum of the ids that were given, modulo how many texts there are.
+        ends: for text number i, EOS is new token number ``ends[i]``, and would be the one after
+            the next again; 0 means never. The number is the sum of the ids that were given, modulo
+            how many texts there are.
         start: how many tokens there are before the first new one.
         eos_id, max_len: EOS, and the most positions.
     """
@@ -38,6 +39,7 @@ class ToyDecoder(DecoderOnly):
             vocab=answers.size(1), d_model=4, d_ff=4, n_heads=1, n_layers=1, max_len=max_len
         )
         self.answers, self.ends, self.start, self.eos_id = answers, ends, start, eos_id
+        self.center, self.calls = answers.mean(), 0
         self.seen: dict[str, Any] = {"with gradients": False, "called after all have ended": False}
 
     def forward(
@@ -48,6 +50,7 @@ class ToyDecoder(DecoderOnly):
         cache: DecoderCache | None = None,
     ) -> Tensor:
         """Logits (B, L, V) for the token after each position."""
+        self.calls += 1
         self.seen["with gradients"] |= torch.is_grad_enabled()
         earlier = getattr(cache, "tokens", tokens[:, :0])
         if len(earlier) != len(tokens):
@@ -67,7 +70,9 @@ class ToyDecoder(DecoderOnly):
         return torch.stack([self._next(text[:, :length], lengths) for length in steps], dim=1)
 
     def _all_have_ended(self, text: Tensor) -> bool:
-        return bool((text[:, self.start :] == self.eos_id).any(dim=1).all())
+        """Not of texts that were filled up with EOS beforehand: as many calls are needed."""
+        ended = (text[:, self.start :] == self.eos_id).any(dim=1).all()
+        return self.calls > max(self.ends) and bool(ended)
 
     def _next(self, text: Tensor, lengths: Tensor) -> Tensor:
         length = text.size(1)
@@ -75,8 +80,9 @@ class ToyDecoder(DecoderOnly):
         rows = (31 * lengths + (text * factors).sum(dim=1)) % len(self.answers)
         logits = self.answers[rows].clone()
         number = text[:, : self.start].sum(dim=1) % len(self.ends)
-        ends_now = torch.tensor(self.ends)[number] == length - self.start + 1
-        logits[:, self.eos_id] = torch.where(ends_now, LARGE_LOGIT, -LARGE_LOGIT)
+        ends, now = torch.tensor(self.ends)[number], length - self.start + 1
+        ends_now = (ends == now) | (ends > 0) & (ends + 2 == now)
+        logits[:, self.eos_id] = self.center + torch.where(ends_now, LARGE_LOGIT, -LARGE_LOGIT)
         return logits
 
 

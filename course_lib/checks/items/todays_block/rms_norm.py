@@ -50,7 +50,7 @@ item = Item(
         Probe(
             "eps is added to the mean square, inside the root",
             lambda draw: [
-                _norm(draw, draw.normal(2, 3, 6), "eps 0.5", eps=0.5),
+                _norm(draw, draw.normal(2, 3, 6, std=0.3), "eps 0.5", eps=0.5),
                 _norm(
                     draw, draw.normal(2, 3, 6, std=1e-3), "small vectors, eps left at its default"
                 ),

@@ -19,6 +19,12 @@ def _rotate(
     return Call((draw.normal(*shape), positions), kwargs, about=about)
 
 
+def _in_16_bits() -> Call:
+    """Pairs of (1, 0), of which a right answer needs no sum in bfloat16."""
+    x = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(1, 1, 2, 4).bfloat16()
+    return Call((x, torch.tensor([301, 4099])), about="far positions, bfloat16")
+
+
 def _by_hand() -> Call:
     """Two pairs of (1, 0) at positions 0, 1 and 2: the frequencies are 1 and 0.01."""
     x = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(1, 1, 3, 4).clone()
@@ -68,6 +74,7 @@ item = Item(
                     about="far positions",
                     positions=torch.tensor([301, 4099]),
                 ),
+                _in_16_bits(),
             ],
         ),
         Probe(
@@ -130,7 +137,7 @@ def rotate_with(on: frozenset[str]) -> Callable[..., Tensor]:
         return turn(x, positions, base)
 
     def turn(x: Tensor, positions: Tensor, base: float) -> Tensor:
-        cos, sin = waves(angles(positions, x.size(-1), base), x)
+        cos, sin = waves(angles(positions, x, base), x)
         if "two_layouts" in on:  # angles for neighbours, features in halves
             first, second = x.chunk(2, dim=-1)
             cos, sin = cos.repeat_interleave(2, dim=-1), sin.repeat_interleave(2, dim=-1)
@@ -142,6 +149,8 @@ def rotate_with(on: frozenset[str]) -> Callable[..., Tensor]:
         first, second = pairs(x)
         if "no_minus" in on:
             first, second = first * cos + second * sin, first * sin + second * cos
+        elif "both_minus" in on:
+            first, second = first * cos - second * sin, second * cos - first * sin
         elif "added" in on:
             first, second = first + sin, second + cos
         elif "only_cosines" in on:
@@ -169,16 +178,17 @@ def rotate_with(on: frozenset[str]) -> Callable[..., Tensor]:
             first, second = second, first
         return torch.cat((first, second), dim=-1)
 
-    def angles(positions: Tensor, width: int, base: float) -> Tensor:
-        at = positions.double()
+    def angles(positions: Tensor, x: Tensor, base: float) -> Tensor:
+        width, dtype = x.size(-1), x.dtype if "angles_in_16_bits" in on else torch.float64
+        at = positions.to(dtype)
         if "positions_ignored" in on:
-            at = torch.arange(len(positions)).double()
+            at = torch.arange(len(positions)).to(dtype)
         if "counted_from_the_first" in on:
             at = at - at[0]
         if "positions_from_one" in on:
             at = at + 1
         base = 10_000.0 if "base_ignored" in on else base
-        index = torch.arange(width // 2).double()
+        index = torch.arange(width // 2).to(dtype)
         factor = 1 if "half_the_exponent" in on else 4 if "twice_the_exponent" in on else 2
         if "one_speed_for_all" in on:
             factor = 0
@@ -242,6 +252,21 @@ item.switch(
     why="Then it isn't a rotation: pairs change their length, and scores depend on where the two "
     "tokens are, not only on their distance.",
     hint="By a quarter turn, (0, 1) becomes (-1, 0). Where does the minus come from?",
+)
+item.switch(
+    "both_minus",
+    "Both of your sums have a minus.",
+    why="Then it isn't a rotation: pairs change their length, and scores depend on where the two "
+    "tokens are, not only on their distance.",
+    hint="By a quarter turn, (1, 0) becomes (0, 1). Which sign has the sine in the second number?",
+)
+item.switch(
+    "angles_in_16_bits",
+    "Your angles are computed in the dtype of x, and bfloat16 rounds far positions.",
+    why="bfloat16 keeps eight binary digits, so 301 becomes 302 and 4099 becomes 4096: the fastest "
+    "pair is turned by several radians too much or too little. Trained models read the start of a "
+    "text well and its end badly.",
+    hint="What is torch.tensor(4099).bfloat16()? When, at the latest, may the dtype of x come in?",
 )
 item.switch(
     "sine_for_cosine",

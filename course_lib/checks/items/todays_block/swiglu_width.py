@@ -53,6 +53,7 @@ item = Item(
                 Call((2048,), about="the paper's base model"),
                 Call((3 * draw.integer(40, 90) + 1,), about="a third above a whole number"),
                 Call((1,), about="a single hidden unit"),
+                Call((16384,), about="Llama 2 7B, not yet a multiple of 256"),
             ],
         ),
         Probe(

@@ -90,6 +90,8 @@ item = Item(
             lambda draw: [
                 _call(draw, 4, 2, 6, window=3),
                 _call(draw, 4, 2, 2, past=5, window=4),
+                _call(draw, 4, 2, 1, past=4, window=3),
+                _call(draw, 2, 1, 1, past=3, window=2),
                 _call(draw, 6, 3, 3, past=2, window=1),
                 _call(draw, 2, 1, 4, past=1, window=50),
             ],

@@ -60,7 +60,8 @@ def _call(
     return Call(arguments, about=about, gradients=gradients)
 
 
-# The keys would have K · E numbers, or that times B, H or both: no other tensor here has as many.
+# The keys would have K · E numbers, or that times B, H or both: no other tensor here has as many,
+# not even those of code that takes one query or one head at a time.
 item = Item(
     "18.latent_absorbed",
     reference=_absorbed,
@@ -69,7 +70,7 @@ item = Item(
     probes=[
         Probe(
             "the context is that of keys and values made from the latent",
-            lambda draw: [_call(draw, 4, 1, 11), _call(draw, 5, 2, 13, batch=3)],
+            lambda draw: [_call(draw, 4, 1, 11), _call(draw, 5, 2, 13, batch=3, d_head=4)],
         ),
         Probe(
             "a head may be wider than the latent",

@@ -19,7 +19,7 @@ def _use(attend: Callable[..., Any], query: Tensor, key: Tensor, value: Tensor, 
     """Attend, and make no tensor with a number for each query and key of several heads."""
     batch, heads, queries, _ = query.shape
     keys = key.size(2)
-    if block >= keys:
+    if block >= keys or block == 1:  # blocks of one key have as many maxima as there are scores
         watched: Any = nullcontext()
     else:
         scores = {heads * queries * keys, batch * heads * queries * keys}
@@ -83,10 +83,10 @@ def _large_future(draw: Draw) -> Call:
 
 
 def _large_head(draw: Draw) -> Call:
-    """The scores of each head are lower than those of the one before, by 150."""
+    """The scores of each head are higher than those of the one before, by 150."""
     query, key, value, block = _call(draw, 1, 9, 4).args
-    query[..., -1], key[..., -1] = 1.0, -torch.arange(3.0)[:, None] * 150.0 * math.sqrt(5)
-    about = "1 query, 9 keys, block 4, scores of one head are lower by hundreds"
+    query[..., -1], key[..., -1] = 1.0, torch.arange(3.0)[:, None] * 150.0 * math.sqrt(5)
+    about = "1 query, 9 keys, block 4, scores of one head are higher by hundreds"
     return Call((query, key, value, block), about=about)
 
 
