@@ -49,7 +49,7 @@ if "google.colab" in sys.modules and importlib.util.find_spec("course_lib") is N
 
 from course_lib.lesson import set_up
 
-set_up()  # one seed, and the same arithmetic on every machine"""
+set_up()  # one seed, and full float32 precision on every machine"""
 SET_UP_END = SET_UP.splitlines()[-1]
 # A file of the project that a learner's copy of the course does not have.
 SOURCE_LINK = re.compile(r"https://github\.com/[^/\s]+/[^/\s]+/blob/main/(course_lib/[^\s)\"']*)")

@@ -110,6 +110,7 @@ def _report_unseen(run: Run, data: TrainingData, held_out: str) -> Iterator[str]
         errors = head_alignment_errors(run.translator, aligned)
         layer, head = divmod(int(errors.argmin()), errors.size(1))
         yield (
-            f"Alignment error rate of attention from target to source, best head (layer {layer}, head {head}, "
-            f"both counted from 0): {errors.min():.2f}; mean of all heads {errors.mean():.2f}"
+            "Alignment error rate of attention from target to source, best head "
+            f"(layer {layer}, head {head}, both counted from 0): {errors.min():.2f}; "
+            f"mean of all heads {errors.mean():.2f}"
         )

@@ -35,7 +35,7 @@ def layout_of(
 ) -> Layout:
     """Place the parts of this model, with room for these tokens.
 
-    One stack stands in the place of the decoder. In the place of the encoder stand the words of the
+    One stack stands where the decoder does. Where the encoder does stand the words of the
     source, which are the first of its row, and what its attention reads.
 
     Args:

@@ -173,8 +173,8 @@ def test_the_picture_says_that_one_stack_reads_one_row(diagram):
     static = diagram.to_html().split("<span hidden")[0]
     for part in diagram.parts:
         assert f'<a href="{part.link}">{part.name}</a>: {html.escape(part.text)}</li>' in static
-    said = json.dumps([static, code_of(diagram.to_html())["diagram"]])
-    assert not re.search("cross-attention|encoder reads|decoder reads", said)
+    words = json.dumps([static, code_of(diagram.to_html())["diagram"]])
+    assert not re.search("cross-attention|encoder reads|decoder reads", words)
 
 
 def test_each_kind_of_model_has_its_own_script(diagram):

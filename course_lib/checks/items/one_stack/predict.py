@@ -120,7 +120,8 @@ MASKS = {
     "bos": "the source and `<bos>` see one another, and what follows is causal",
     "reads_all": "the source sees the whole row, and what follows is causal",
     "apart": "the source sees all of itself, and what follows is causal and doesn't see the source",
-    "no_past": "the source sees all of itself, and what follows sees the source and its own position alone",
+    "no_past": "the source sees all of itself, and what follows sees the source and its own "
+    "position alone",
 }
 SAYS = {
     "causal": "Each token moved its own output and all that follow, and none before it: no source "
