@@ -2,7 +2,7 @@
 
 Reading order: ``config``, ``norm``, ``rotary``, ``feed_forward``, ``masks``, ``attention``,
 ``latent_attention``, ``cache``, ``decoder_only``, ``prefix``, ``generate``; then ``counts``,
-``online_softmax``, ``paged_cache`` and the folder ``published_models``.
+``online_softmax``, ``paged_cache``, ``prefix_transformer`` and the folder ``published_models``.
 """
 
 from course_lib.modern.attention import GroupedQueryAttention, repeat_heads
@@ -25,6 +25,7 @@ from course_lib.modern.norm import RMSNorm, rms_norm
 from course_lib.modern.online_softmax import online_attention
 from course_lib.modern.paged_cache import PagedCache
 from course_lib.modern.prefix import IGNORED, PrefixBatch, join_pairs, next_token_loss
+from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixConfig, PrefixTransformer
 from course_lib.modern.published_models.config_json import read_config
 from course_lib.modern.published_models.gguf_model import (
     load_gguf,
@@ -36,6 +37,7 @@ from course_lib.modern.rotary import rotate, rotate_interleaved
 
 __all__ = [
     "IGNORED",
+    "PREFIX_PRESETS",
     "PRESETS",
     "Block",
     "DecoderCache",
@@ -46,6 +48,8 @@ __all__ = [
     "LatentAttention",
     "PagedCache",
     "PrefixBatch",
+    "PrefixConfig",
+    "PrefixTransformer",
     "RMSNorm",
     "WindowCache",
     "absorbed_scores",

@@ -7,8 +7,8 @@ from typing import Any
 
 from course_lib.model import Transformer, TransformerConfig, preset
 from course_lib.model import count_parameters as count_encoder_decoder
+from course_lib.modern import PREFIX_PRESETS, PrefixConfig, PrefixTransformer
 from course_lib.modern.counts import count_parameters as count_stack
-from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixConfig, PrefixTransformer
 
 ModelConfig = TransformerConfig | PrefixConfig
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from course_lib.decoding import Decoding
 from course_lib.errors import CourseError
-from course_lib.modern.prefix_transformer import PREFIX_PRESETS
+from course_lib.modern import PREFIX_PRESETS
 from course_lib.training.models import model_config
 from course_lib.training.recipes import Recipe
 from course_lib.wording import did_you_mean

@@ -8,11 +8,12 @@ import torch
 from course_lib.data import Vocabulary
 from course_lib.decoding import Decoding, Translator, beam_search, greedy_decode
 from course_lib.model import KeyValueCache, record_attention
-from course_lib.modern import DecoderOnly, join_pairs
-from course_lib.modern.prefix_transformer import (
+from course_lib.modern import (
     PREFIX_PRESETS,
+    DecoderOnly,
     PrefixConfig,
     PrefixTransformer,
+    join_pairs,
 )
 from course_lib.training import read_checkpoint, save_checkpoint
 from course_lib.training.models import count_parameters

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.cli import main
 from course_lib.errors import CourseError
-from course_lib.modern.prefix_transformer import PrefixTransformer
+from course_lib.modern import PrefixTransformer
 from course_lib.training import RECIPES, load_recipe, load_translator
 from course_lib.training.data.training_data import load_training_data
 from course_lib.training.recipe_settings import with_settings

@@ -23,7 +23,7 @@ from course_lib.data import (
 )
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.modern.prefix_transformer import PREFIX_PRESETS
+from course_lib.modern import PREFIX_PRESETS
 from course_lib.training.data.fingerprint import (
     Fingerprint,
     fingerprint_pairs,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from course_lib.errors import CourseError
 from course_lib.model import AttentionRecord, Transformer, TransformerConfig
-from course_lib.modern.prefix_transformer import PrefixConfig
+from course_lib.modern import PrefixConfig
 from course_lib.viz.diagram.model_diagram_geometry import (
     N_BARS,
     NARROW,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from course_lib.model import TransformerConfig
-from course_lib.modern.prefix_transformer import PrefixConfig
+from course_lib.modern import PrefixConfig
 from course_lib.viz.diagram.model_diagram_geometry import (
     BAR,
     CHARACTER,

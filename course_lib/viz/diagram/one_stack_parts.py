@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from course_lib.modern import cache_numbers_per_token, parameter_parts
-from course_lib.modern.prefix_transformer import PrefixConfig
+from course_lib.modern import PrefixConfig, cache_numbers_per_token, parameter_parts
 from course_lib.viz.diagram.model_diagram_parts import GREEDY, RESIDUAL, Part, count
 
 

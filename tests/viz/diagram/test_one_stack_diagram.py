@@ -12,8 +12,7 @@ import torch
 from course_lib.data import BOS, EOS, PAD, UNK, Vocabulary
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
-from course_lib.modern import RMSNorm
-from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixConfig, PrefixTransformer
+from course_lib.modern import PREFIX_PRESETS, PrefixConfig, PrefixTransformer, RMSNorm
 from course_lib.viz.diagram.model_diagram import model_diagram
 from course_lib.viz.diagram.model_diagram_geometry import ONE_STACK_NARROW, ONE_STACK_WIDE
 from course_lib.viz.diagram.model_diagram_layout import layout_of

@@ -10,7 +10,7 @@ import torch
 
 from course_lib.errors import CourseError
 from course_lib.model import AttentionRecord, Transformer, preset, record_attention
-from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixTransformer
+from course_lib.modern import PREFIX_PRESETS, PrefixTransformer
 from course_lib.viz import explore_model
 from course_lib.viz.explorer.explorer_pack import pack
 

@@ -13,7 +13,7 @@ from course_lib.data import Vocabulary, train_bpe
 from course_lib.decoding import Translator
 from course_lib.errors import CourseError
 from course_lib.model import Transformer, preset
-from course_lib.modern.prefix_transformer import PREFIX_PRESETS, PrefixTransformer
+from course_lib.modern import PREFIX_PRESETS, PrefixTransformer
 from course_lib.viz.web.packed_model import pack_model
 from tests.viz.web.tiny_translator import rounded, tiny
 
