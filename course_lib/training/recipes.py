@@ -227,13 +227,13 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             name="prefix",
-            summary="the same with one stack of blocks of 2017: ten minutes on a laptop",
+            summary="as small, with one stack of blocks of 2017: ten minutes on a laptop",
             preset="prefix",
             **_ONE_STACK,
         ),
         Recipe(
             name="modern",
-            summary="the same with one stack of today's blocks: ten minutes on a laptop",
+            summary="as small, with one stack of today's blocks: ten minutes on a laptop",
             preset="modern",
             **_ONE_STACK,
         ),
