@@ -443,7 +443,7 @@ def test_training_seeds_where_one_sees_it_and_making_a_model_does_not(toy):
 def test_the_configuration_is_known_without_a_model(toy, monkeypatch):
     data = load_training_data(toy)
     monkeypatch.setattr(
-        "course_lib.training.data.training_data.Transformer",
+        "course_lib.training.data.training_data.new_model",
         lambda config: pytest.fail("built a model"),
     )
     assert data.config(toy).d_model == 16

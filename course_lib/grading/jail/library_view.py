@@ -63,6 +63,7 @@ _RIGHT_AS_IT_IS = {
     "05.attention_einsum": {"attention_matmul"},
     "07.decoder_block": {"_DecoderBlock"},
     "08.count_parameters": {"parameter_parts"},
+    "08.transformer": {"new_model"},
     "09.collate": {"pad_sequences"},
     "10.masked_cross_entropy": {"label_smoothed_loss", *_LOSSES},
     "11.label_smoothed_loss": _LOSSES,

@@ -172,10 +172,10 @@ def rotate_by_copying_pairs(x, positions, base=10_000.0):
 
 def rotate_by_length_and_angle(x, positions, base=10_000.0):
     half = x.size(-1) // 2
-    u, v = x[..., :half], x[..., half:]
+    u, v = x[..., :half].double(), x[..., half:].double()
     length, angle = torch.hypot(u, v), torch.atan2(v, u)
-    angle = angle + positions[:, None] * (base ** -(torch.arange(half) / half)).to(x.dtype)
-    return torch.cat((length * torch.cos(angle), length * torch.sin(angle)), dim=-1)
+    angle = angle + positions[:, None] * base ** -(torch.arange(half).double() / half)
+    return torch.cat((length * torch.cos(angle), length * torch.sin(angle)), dim=-1).to(x.dtype)
 
 
 def rotate_into_a_new_tensor(x, positions, base=10_000.0):

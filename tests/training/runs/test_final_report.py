@@ -121,7 +121,7 @@ def test_a_grammar_is_tested_on_unseen_combinations_and_on_its_alignments(toy, t
         "unseen combinations",
         "unseen combinations, shuffled source",
     ]
-    assert "of cross-attention, best head (layer" in report_lines[-1]
+    assert "of attention from target to source, best head (layer" in report_lines[-1]
 
 
 def test_the_command_tests_own_files_on_those_held_out(at_home, capsys):
