@@ -48,7 +48,7 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
         )
     try:  # with vocabularies of equal sizes: the true ones are known with the data
         model_config(changed.preset, **model)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # of a preset that was changed, there may be no field
         raise CourseError(str(error)) from error
     return changed
 

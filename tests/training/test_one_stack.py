@@ -62,5 +62,7 @@ def test_fields_of_the_stack_are_settings_and_those_of_an_encoder_decoder_are_no
         with_settings(modern, ["model.vocab=7"])
     with pytest.raises(CourseError, match="multiple of n_kv_heads"):
         with_settings(modern, ["model.n_kv_heads=3"])
+    with pytest.raises(CourseError, match="unexpected keyword argument 'tying'"):
+        with_settings(load_recipe("small"), ["preset=modern", "model.tying=all"])
     with pytest.raises(CourseError, match="bugs of the published systems are in an encoder-decod"):
         with_settings(modern, ["bugs=scores_by_width"])
