@@ -41,8 +41,9 @@ class DecoderCache:
         *,
         length: int = 0,
     ) -> None:
-        new = [WindowCache(window) for window in config.layer_windows]
-        self.layers = new if layers is None else layers
+        if layers is None:
+            layers = [WindowCache(window) for window in config.layer_windows]
+        self.layers = layers
         self.length = length
 
     @property

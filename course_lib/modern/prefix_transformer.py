@@ -68,6 +68,7 @@ class PrefixTransformer(Transformer):
     source at once and one cache serves all rows.
     """
 
+    # With what training and decoding read of a TransformerConfig: vocabularies, sizes, pad_id.
     config: PrefixConfig  # type: ignore[assignment]
 
     def __init__(self, config: PrefixConfig) -> None:
@@ -80,7 +81,7 @@ class PrefixTransformer(Transformer):
         """The keys and values that each layer keeps of the source."""
         check_length(source.size(1), self.config.max_len)
         cache = DecoderCache(self.stack.config)
-        row, padding = self._left_padded(source)
+        row, padding = self._left_padded(source), self._padding(source)
         self.stack.hidden(row, prefix=_all(row), padding=padding, cache=cache)
         return torch.stack([torch.stack(layer.read(), dim=1) for layer in cache.layers], dim=1)
 
@@ -121,7 +122,7 @@ class PrefixTransformer(Transformer):
         check_length(prefix.size(1), self.config.max_len)
         past = source.size(1) + prefix.size(1) - target.size(1)
         row = DecoderCache(self.stack.config, cache.self_attention, length=past)
-        _, padding = self._left_padded(source)
+        padding = self._padding(source)
         return self.stack.hidden(target, prefix=_all(source), padding=padding, cache=row)
 
     def forward(
@@ -129,7 +130,7 @@ class PrefixTransformer(Transformer):
     ) -> Float[Tensor, "batch target vocab"]:
         """The logits for the token after each target token; both sides in one pass."""
         check_length(max(source.size(1), target.size(1)), self.config.max_len)
-        row, padding = self._left_padded(source)
+        row, padding = self._left_padded(source), self._padding(source)
         hidden = self.stack.hidden(
             torch.cat((row, target), dim=1), prefix=_all(row), padding=padding
         )
@@ -140,11 +141,15 @@ class PrefixTransformer(Transformer):
         """The device of the parameters."""
         return self.stack.device
 
-    def _left_padded(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """The source with its padding moved to the left, and how much there is in each row."""
-        padding = (source == self.config.pad_id).sum(dim=1)  # (batch,)
-        columns = torch.arange(source.size(1), device=source.device) - padding[:, None]
-        return source.gather(1, columns % max(1, source.size(1))), padding
+    def _padding(self, source: Tensor) -> Tensor:
+        """How much of each row is padding, (batch,)."""
+        return (source == self.config.pad_id).sum(dim=1)
+
+    def _left_padded(self, source: Tensor) -> Tensor:
+        """The source with its padding moved to the left."""
+        columns = torch.arange(source.size(1), device=source.device)
+        columns = columns - self._padding(source)[:, None]
+        return source.gather(1, columns % max(1, source.size(1)))
 
 
 def _all(source: Tensor) -> Tensor:

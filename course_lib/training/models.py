@@ -36,7 +36,7 @@ def config_class(values: dict[str, Any]) -> type[ModelConfig]:
     return PrefixConfig if "vocab" in values else TransformerConfig
 
 
-def read_config(values: dict[str, Any]) -> ModelConfig:
+def config_from_json(values: dict[str, Any]) -> ModelConfig:
     """The configuration with these fields, as JSON gives them back: it has no tuples."""
     tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return config_class(values)(**values | tuples)

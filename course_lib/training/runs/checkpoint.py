@@ -33,9 +33,9 @@ from course_lib.training.injected_bugs import inject_bugs
 from course_lib.training.models import (
     ModelConfig,
     config_class,
+    config_from_json,
     count_parameters,
     new_model,
-    read_config,
 )
 from course_lib.training.recipes import Recipe
 
@@ -127,7 +127,7 @@ def read_checkpoint(path: Path | str) -> tuple[Translator, dict[str, Any], dict[
         CourseError: there is no such file, or it is not a whole checkpoint of the course.
     """
     with _opened(path) as (description, file):
-        config = read_config(description["config"])
+        config = config_from_json(description["config"])
         _check_sizes(config, file)
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         stored = file.metadata()
@@ -159,7 +159,7 @@ def _evidence(translator: Translator) -> dict[str, Tensor]:
 def _build(description: dict[str, Any], tensors: dict[str, Tensor]) -> Translator:
     """The translator that a file describes; any error says what the file cannot hold."""
     with torch.random.fork_rng(devices=[]):  # a run that reads its best model goes on as before
-        model = new_model(read_config(description["config"]))
+        model = new_model(config_from_json(description["config"]))
     weights = _weights(tensors)
     _check_weights(weights, model)
     with torch.no_grad():
